@@ -135,6 +135,12 @@ struct DatabaseBackendTests {
         print(*[len(json.loads(ask(node + "/mcp", tools, mcp)[1])["result"]["tools"]) > 3
             for node in (first, second)], ask(second + "/mcp/tools")[0],
             ask(second + "/relay/lease", b"{}")[0])
+    elif step.isdigit():
+        statuses = []
+        while len(statuses) < 150 and int(step) not in statuses:
+            statuses.append(post(second, "post %d" % len(statuses))[0])
+            time.sleep(0.1)
+        print(statuses[-1])
     else:
         print(until(second, 200), ask(second + "/session")[0], post(second, "after")[0])
     """
@@ -172,6 +178,12 @@ struct DatabaseBackendTests {
     #expect(
       both.hasPrefix("101\n" + posts + "200 True b'F89a'\n200 503 200 426 426\nTrue True 200 401"),
       "\(both)")
+    // A removal at one node holds at the other one.
+    let shop = try #require(ShopID("bakery"))
+    try await backends[0].removeMember("ann", of: shop)
+    #expect(try await run("403").hasPrefix("403"))
+    try await backends[1].readmitMember("ann", to: shop)
+    #expect(try await run("201").hasPrefix("201"))
     let nodes = try BackendNode.all(of: database.url)
     #expect(nodes.map(\.name) == ["a", "b"])
     #expect(nodes.map(\.state) == [.alive, .alive])

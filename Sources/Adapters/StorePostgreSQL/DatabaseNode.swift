@@ -14,6 +14,8 @@ package enum NodeChange: Sendable, Hashable {
   case role(Bool)
   /// The epoch of the synced samples, if it has changed.
   case syncEpoch(String)
+  /// The list of removed members, at the begin and if it has changed.
+  case removals([UInt8])
 }
 
 /// The facts about a node that the other nodes can see.
@@ -51,7 +53,10 @@ package final class DatabaseNode: Sendable {
     var reported: (hasLease: Bool, roleTerm: Int64?, syncEpoch: String?) = (true, nil, nil)
     /// The number of attempts to run transactions, in all lanes.
     var attempts: Int64 = 0
+    /// The version of the list of removed members that was reported.
+    var removals: Int64 = 0
     var isClosed = false
+    var keeper: LeaseKeeper?
     var tasks: [Task<Void, Never>] = []
   }
 
@@ -122,7 +127,7 @@ package final class DatabaseNode: Sendable {
     let keeper = LeaseKeeper(node)
     try await keeper.begin()
     let tasks = [Task { await keeper.keep() }, Task { await node.watch() }]
-    node.state.withLock { $0.tasks = tasks }
+    node.state.withLock { ($0.keeper, $0.tasks) = (keeper, tasks) }
     return node
   }
 
@@ -197,13 +202,21 @@ package final class DatabaseNode: Sendable {
   /// Gives the lease back.
   package func close() async {
     let tasks = state.withLock { state in
-      state.isClosed = true
+      (state.isClosed, state.keeper) = (true, nil)
       return state.tasks
     }
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }
     handle(.left)
     file.release()
+  }
+
+  /// Stores a list of removed members for all nodes, which learn of it within 2 s.
+  package func publish(removals: [UInt8]) async throws(StoreFailure) {
+    guard let keeper = state.withLock({ $0.keeper }) else {
+      throw .closed
+    }
+    try await keeper.publish(removals: removals)
   }
 
   /// Why the node may not use the database now; `nil` if it may.
@@ -242,6 +255,16 @@ package final class DatabaseNode: Sendable {
   private func asked(_ rows: [Row]) throws(DatabaseFailure) -> Int64? {
     do throws(StoreFailure) {
       return try rows.first?.optionalInteger(0)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  private func report(removals row: Row) throws(DatabaseFailure) {
+    do throws(StoreFailure) {
+      let (version, content) = (try row.integer(0), try row.optionalBlob(1) ?? [])
+      state.withLock { $0.removals = max($0.removals, version) }
+      reports.yield(.removals(content))
     } catch {
       throw .store(error)
     }
@@ -303,6 +326,10 @@ package final class DatabaseNode: Sendable {
           WHERE r.role = $1 AND r.run <> $2 AND n.lease_until > clock_timestamp()
             AND n.address <> ''
           """, [.text(Self.role), .uuid(run)]))
+      commands.append(
+        Command(
+          "SELECT version, content FROM removals WHERE version > $1",
+          [.integer(state.withLock { $0.removals })]))
     }
     let rows = try connection.run(commands)
     guard !rows[0].isEmpty else { return false }
@@ -312,6 +339,7 @@ package final class DatabaseNode: Sendable {
         rows.first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
       }
       state.withLock { ($0.roleTerm, $0.syncEpoch, $0.holder) = (term, texts[0], texts[1]) }
+      if let row = rows[4].first { try report(removals: row) }
     } else {
       // After the end of a lease another node may have the role.
       state.withLock { state in
@@ -405,6 +433,25 @@ private actor LeaseKeeper {
     }
     return "The node \(other) moves the content of this database, or has the same identity as this "
       + "one. Wait for the end of the move. If the data directory is a copy, remove its file \"node\"."
+  }
+
+  func publish(removals: [UInt8]) throws(StoreFailure) {
+    do throws(DatabaseFailure) {
+      let connection = try connected()
+      guard try node.renew(connection) else { throw .lost(detail: "there is no lease") }
+      _ = try connection.run([
+        Command(
+          """
+          INSERT INTO removals(version, content) VALUES (1, $1)
+          ON CONFLICT (is_single) DO UPDATE
+          SET version = removals.version + 1, content = excluded.content
+          WHERE removals.content <> excluded.content
+          """, [.blob(removals)])
+      ])
+      _ = try node.renew(connection, claims: true)
+    } catch {
+      throw error.asStoreFailure
+    }
   }
 
   private func connected() throws(DatabaseFailure) -> Connection {

@@ -14,6 +14,10 @@ enum Migrations {
     -- The address for requests that other nodes pass on.
     ALTER TABLE nodes ADD COLUMN address bytea NOT NULL DEFAULT '';
     \(RelaySchema.sessions)
+    -- The list of removed members that all nodes use.
+    CREATE TABLE removals(
+      is_single boolean PRIMARY KEY DEFAULT true CHECK (is_single), version bigint NOT NULL,
+      content bytea NOT NULL);
     """
   ]
   /// The maximum time of a migration.

@@ -87,6 +87,7 @@ final class NodeMembership: Sendable {
           backend.log.note(.leaseLost, node.reason)
           await backend.heard(.cutOff)
         case .syncEpoch(let epoch): await backend.adopt(syncEpoch: epoch)
+        case .removals(let content): await backend.adopt(removals: content)
         case .role(true): await take(backend, setup)
         case .role(false): await backend.leaveServicesOfOneNode()
         }

@@ -165,6 +165,7 @@ let adapters: [Target] = [
   system("CHoldfastZlib", apt: "zlib1g-dev"),
   system("CHoldfastSQLite", apt: "libsqlite3-dev"),
   system("CHoldfastPostgreSQL", "libpq", apt: "libpq-dev"),
+  system("CHoldfastNATS", "libnats", apt: "libnats-dev"),
   system("CHoldfastCurl", "libcurl", apt: "libcurl4-openssl-dev"),
   system("CHoldfastOpenSSL", "openssl", apt: "libssl-dev"),
   system("CHoldfastArchive", "libarchive", apt: "libarchive-dev"),
@@ -191,11 +192,22 @@ let adapters: [Target] = [
       "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastSQLite",
     ]),
   library(
+    "HoldfastNodeBus", at: "Adapters/NodeBus",
+    uses: [
+      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastLinuxEvents",
+    ]),
+  library(
     "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
       "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "HoldfastLinuxEvents",
-      "CHoldfastPostgreSQL",
+      "HoldfastNodeBus", "CHoldfastPostgreSQL",
+    ]),
+  library(
+    "HoldfastNATSBus", at: "Adapters/BusNATS",
+    uses: [
+      "HoldfastCore", "HoldfastPorts", "HoldfastLinuxEvents", "HoldfastNodeBus", "CHoldfastNATS",
     ]),
   library(
     "HoldfastRadioSocket", at: "Adapters/RadioSocket",
@@ -405,7 +417,8 @@ let doors: [Target] = [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
       "HoldfastServerCore", "HoldfastServerSockets", "HoldfastSQLiteStores",
-      "HoldfastPostgreSQLStores", "CHoldfastOpenSSL", "HoldfastCurlNetwork", "HoldfastAPNs",
+      "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus", "CHoldfastOpenSSL",
+      "HoldfastCurlNetwork", "HoldfastAPNs",
       "HoldfastPushHook", "HoldfastOwnerFiles",
       "HoldfastChildProcesses", "HoldfastKeyedHashing",
     ]),
@@ -580,7 +593,8 @@ let checks: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
       "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores",
-      "HoldfastBackend", "HoldfastChildProcesses", "HoldfastTestKit",
+      "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses",
+      "HoldfastTestKit",
     ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
@@ -678,7 +692,7 @@ let checks: [Target] = [
 let onlyOnLinux: Set<String> = [
   "CHoldfastCurl", "CHoldfastOpenSSL", "CHoldfastArchive", "CHoldfastSystemd", "CHoldfastLinux",
   "HoldfastLinuxEvents", "HoldfastLinuxBus", "CHoldfastPostgreSQL", "HoldfastPostgreSQLStores",
-  "StorePostgreSQLTests",
+  "CHoldfastNATS", "HoldfastNodeBus", "HoldfastNATSBus", "StorePostgreSQLTests",
   "HoldfastChildProcesses", "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastSystemLifecycle",
   "HoldfastDesktopNotifications",
   "HoldfastNetworkCost", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastAPNs", "HoldfastPushHook",

@@ -20,14 +20,23 @@
     /// Waits until the signal is sent, a descriptor can be read, or the time is over.
     ///
     /// - Parameter other: The descriptor; a negative one is never readable.
-    public func wait(or other: Int32, milliseconds: Int32) {
+    public func wait(or other: Int32, for time: Duration) {
       var waiting = [
         pollfd(fd: other, events: Int16(POLLIN), revents: 0),
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
       ]
-      _ = unsafe poll(&waiting, nfds_t(waiting.count), milliseconds)
+      _ = unsafe poll(&waiting, nfds_t(waiting.count), time.milliseconds)
       var count: eventfd_t = 0
       _ = unsafe eventfd_read(descriptor, &count)
+    }
+  }
+
+  extension Duration {
+    /// The duration in milliseconds, rounded up, for poll(2).
+    package var milliseconds: Int32 {
+      let (seconds, rest) = components
+      return Int32(
+        clamping: seconds * 1_000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
   }
 #endif

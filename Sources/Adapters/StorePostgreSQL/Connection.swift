@@ -1,6 +1,7 @@
 import CHoldfastPostgreSQL
 import Glibc
 import HoldfastCore
+import HoldfastLinuxEvents
 import HoldfastPorts
 
 /// A statement with its parameters.
@@ -342,13 +343,5 @@ private final class Notices {
   func takeWarning() -> Bool {
     defer { hasWarning = false }
     return hasWarning
-  }
-}
-
-extension Duration {
-  /// The duration in milliseconds, rounded up, for poll(2).
-  var milliseconds: Int32 {
-    let (seconds, rest) = components
-    return Int32(clamping: seconds * 1_000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 }

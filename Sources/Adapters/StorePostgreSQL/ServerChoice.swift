@@ -1,5 +1,6 @@
 import Glibc
 import HoldfastCore
+import HoldfastLinuxEvents
 import HoldfastPorts
 
 /// The choice of the server among the hosts of a URL.

@@ -93,10 +93,9 @@ extension NodeBus {
     _ options: OpaquePointer, _ server: NATSSettings.Server,
     _ values: [NATSSettings.Variable: String]
   ) throws(NodeBusFailure) {
-    if server.isSecure {
-      try check(unsafe natsOptions_SetSecure(options, true))
-      try check(unsafe natsOptions_SetExpectedHostname(options, server.host))
-    }
+    // A server may demand TLS although the URL does not.
+    try check(unsafe natsOptions_SetExpectedHostname(options, server.host))
+    try check(unsafe natsOptions_SetSecure(options, server.isSecure))
     if let path = values[.authorities] {
       try check(unsafe natsOptions_LoadCATrustedCertificates(options, path))
     }
@@ -167,7 +166,9 @@ extension NodeBus {
     _ status: natsStatus, at server: NATSSettings.Server? = nil
   ) -> NodeBusFailure {
     let reason = unsafe nats_GetLastError(nil).map { unsafe String(cString: $0) } ?? ""
-    let text = reason.isEmpty ? name(of: status) : reason
+    // The reason begins with a place in the source of libnats.
+    let place = reason.firstRange(of: "): ")
+    let text = place.map { String(reason[$0.upperBound...]) } ?? name(of: status)
     return NodeBusFailure(server.map { "\($0.url): \(text)" } ?? text)
   }
 

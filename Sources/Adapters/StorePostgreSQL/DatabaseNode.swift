@@ -71,7 +71,7 @@ package final class DatabaseNode: Sendable {
   /// The identity of the data directory.
   let id: UUID128
   /// The identity of this run of the process.
-  let run: UUID128
+  package let run: UUID128
   private let file: NodeFile
   /// The machine, and the file that is the directory's identity. A copy of a directory differs in it.
   var place: String { file.place }
@@ -180,6 +180,22 @@ package final class DatabaseNode: Sendable {
     guard let row = rows[0].first else { return nil }
     guard let note = MoveNote(try row.text(0)) else { throw row.garbage(0, expected: "a place") }
     return note
+  }
+
+  /// Returns a name for the subject of a bus. It is the same at the nodes of this database and schema
+  /// alone, since those of another server have other secrets.
+  package func subject() async throws(StoreFailure) -> String {
+    let lane = Lane(.logPages, of: self)
+    let rows = try await lane.read([
+      Command(
+        """
+        SELECT convert_to(left(encode(sha256(convert_to(current_database(), 'UTF8') || '\\x00'
+          || convert_to(current_schema(), 'UTF8') || '\\x00' || $1), 'hex'), 32), 'UTF8')
+        """, [.blob(facts.secrets)])
+    ])
+    await lane.close()
+    guard let row = rows[0].first else { throw .other(detail: "The database has no name.") }
+    return "holdfast.\(try row.text(0))"
   }
 
   /// The name of this machine.

@@ -38,6 +38,10 @@ public struct BackendConfiguration: Sendable {
   /// A node that has such an address passes requests for the relay, assistants and sessions on to
   /// the node that runs them. Otherwise it refuses them.
   public var nodeAddress: String?
+  /// The URLs of NATS servers for the reports between nodes over the same database, such as
+  /// `nats://host1:4222,nats://host2:4222`; `nil` for `NOTIFY` of the database. The credentials are in
+  /// the environment.
+  public var bus: String?
   /// Whether to begin a new epoch for the stored messages and the synced samples. Set this once,
   /// after restoring a backup.
   public var beginsNewEpoch = false

@@ -16,6 +16,7 @@ struct LogLine: Sendable {
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
     case asked, pushed, exposed
     case leaseLost = "lease_lost", leaseTaken = "lease_taken"
+    case busLost = "bus_lost", busConnected = "bus_connected"
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
@@ -25,10 +26,10 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable:
+        .leaseLost, .unreachable, .busLost:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected:
         .info
       case .request, .passed: .debug
       }

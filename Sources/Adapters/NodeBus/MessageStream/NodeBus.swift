@@ -99,8 +99,8 @@ private actor NodeLink {
   /// The time without an own note after which the connection is given up.
   private static let silence = Duration.seconds(3)
   private static let retry = Duration.milliseconds(200)
-  /// The times after the begin of a connection at which the bus reports it. Servers of NATS learn late
-  /// from each other who listens, so the first notes of other nodes may be missing.
+  /// The times after the first own note at which the bus reports a connection. Servers of NATS learn
+  /// late from each other who listens, so the first notes of other nodes may be missing.
   private static let confirmations = [Duration.zero, .milliseconds(100), .seconds(1)]
 
   private let executor = QueueExecutor(label: "holdfast.bus")
@@ -139,12 +139,12 @@ private actor NodeLink {
   private func serve(_ carrier: any NoteCarrier) throws(NodeBusFailure) {
     let clock = BootClock()
     var heard = clock.now
-    var confirmations = Self.confirmations.map { heard.advanced(by: $0) }[...]
     var nextBeat = heard
-    (outbox.failure, isConnected) = (nil, true)
+    var confirmations: [Instant]?
     while !outbox.isClosed {
-      if let time = confirmations.first, time <= clock.now {
-        confirmations.removeFirst()
+      if let time = confirmations?.first, time <= clock.now {
+        confirmations?.removeFirst()
+        (outbox.failure, isConnected) = (nil, true)
         reports.yield(.connected)
       }
       let heads = outbox.take(NodeNote.most)
@@ -152,11 +152,15 @@ private actor NodeLink {
         try carrier.send(NodeNote(sender: node, heads: heads).text)
         nextBeat = clock.now.advanced(by: Self.beat)
       }
-      if report(try carrier.notes()) { heard = clock.now }
+      if report(try carrier.notes()) {
+        heard = clock.now
+        confirmations =
+          confirmations ?? Self.confirmations.map { heard.advanced(by: $0) }
+      }
       guard heard.duration(to: clock.now) < Self.silence else {
         throw NodeBusFailure("no notes arrive")
       }
-      let next = min(nextBeat, confirmations.first ?? nextBeat)
+      let next = min(nextBeat, confirmations?.first ?? nextBeat)
       let left = heads.count < NodeNote.most ? clock.now.duration(to: next) : .zero
       outbox.signal.wait(or: carrier.descriptor, for: max(left, .zero))
     }

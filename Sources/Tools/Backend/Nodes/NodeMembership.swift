@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastNATSBus
+import HoldfastNodeBus
 import HoldfastPorts
 import HoldfastPostgreSQLStores
 import HoldfastServerCore
@@ -11,16 +13,15 @@ import Synchronization
 /// The membership of a backend in the nodes over one database.
 final class NodeMembership: Sendable {
   let node: DatabaseNode
-  let bus: NotifyBus
+  let bus: NodeBus
   /// The way of requests to the node that runs the services of one node; `nil` without an address.
   let passage: NodePassage?
   private let followers = Mutex<[Task<Void, Never>]>([])
   /// The stores of services that are being opened.
   private let opening = Mutex<[any SuspendableStore]>([])
 
-  private init(_ node: DatabaseNode, _ passage: NodePassage?) {
-    (self.node, self.passage) = (node, passage)
-    bus = NotifyBus(of: node)
+  private init(_ node: DatabaseNode, _ bus: NodeBus, _ passage: NodePassage?) {
+    (self.node, self.bus, self.passage) = (node, bus, passage)
   }
 
   /// Connects to a database and takes a lease.
@@ -34,14 +35,29 @@ final class NodeMembership: Sendable {
       version: MCPResult.serverVersion, address: address?.description ?? "")
     let tokens = try Tokens.open(for: configuration)
     do throws(StoreFailure) {
+      let nats = try configuration.bus.map { urls throws(StoreFailure) in try NATSSettings(urls) }
       let node = try await DatabaseNode.open(
         DatabaseSettings(url), in: configuration.dataDirectory, facts)
       let passage = NodePassage(tokens, configuration.proxies) {
         node.holder.flatMap { SocketEndpoint($0) }
       }
-      return NodeMembership(node, address == nil ? nil : passage)
+      return NodeMembership(
+        node, try await bus(of: node, over: nats), address == nil ? nil : passage)
     } catch {
       throw .store(error)
+    }
+  }
+
+  /// Opens a bus over NATS, or over the database if there are no settings.
+  private static func bus(
+    of node: DatabaseNode, over nats: NATSSettings?
+  ) async throws(StoreFailure) -> NodeBus {
+    guard let nats else { return NodeBus(of: node) }
+    do throws(StoreFailure) {
+      return NodeBus(of: node.run, over: nats, subject: try await node.subject())
+    } catch {
+      await node.close()
+      throw error
     }
   }
 
@@ -75,7 +91,17 @@ final class NodeMembership: Sendable {
   /// Passes reports of other nodes, and changes of what this node may do, to a backend.
   func follow(_ backend: Backend, _ setup: BackendSetup) {
     let reports = Task { [bus] in
-      for await news in bus.news { await backend.heard(news) }
+      var isConnected: Bool?
+      for await news in bus.news {
+        if news == .connected, isConnected != true {
+          isConnected = true
+          backend.log.note(.busConnected)
+        } else if news == .interrupted {
+          isConnected = false
+          backend.log.note(.busLost, bus.failure)
+        }
+        await backend.heard(news)
+      }
     }
     let changes = Task { [self] in
       for await change in node.changes {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastNodeBus
 import HoldfastPorts
-import HoldfastPostgreSQLStores
 import Synchronization
 
 /// The parameters for opening the services.
@@ -16,7 +16,7 @@ struct BackendSetup: Sendable {
   /// The contents of images; `nil` for files of the data directory.
   var storedImages: (any ImageContents)?
   /// The bus to the other nodes; `nil` if there are none.
-  var nodes: NotifyBus?
+  var nodes: NodeBus?
   /// Whether this node runs the services that run at one node at a time.
   var runsServicesOfOneNode = true
   /// The samples that phones have synced, for the service that answers while they are away.

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastFeaturePorts
+import HoldfastNodeBus
 import HoldfastPorts
-import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
@@ -18,7 +18,7 @@ struct ShopService: Service {
   let tokens: Tokens
   let images: any ImageContents
   /// The bus to the other nodes that write the same log; `nil` if there are none.
-  let nodes: NotifyBus?
+  let nodes: NodeBus?
   /// The queue for the removal of images.
   private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits

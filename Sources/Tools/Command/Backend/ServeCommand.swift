@@ -22,6 +22,11 @@ enum ServeCommand {
     "cluster-listen", .text("ADDRESS:PORT"), usual: "none, and such requests get 503",
     "with PostgreSQL: take requests that other nodes pass on at this numeric address, and pass "
       + "those for phones, assistants and sessions on to the node that runs them; not encrypted")
+  private static let bus = Parameter.optional(
+    "bus", .text("URL"), usual: "NOTIFY of the database",
+    "with PostgreSQL: send the reports between nodes over NATS, such as "
+      + "nats://host1:4222,nats://host2:4222, with the user in NATS_USER and NATS_PASSWORD, or a "
+      + "credentials file in NATS_CREDS")
   private static let certificate = Parameter.optional(
     "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
@@ -90,7 +95,7 @@ enum ServeCommand {
           "behind a proxy with TLS; assistants sign in with OAuth"),
       ],
       signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, node, nodeAddress, certificate, key, PushOptions.key,
+      takes: Shared.data, database, node, nodeAddress, bus, certificate, key, PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
@@ -167,7 +172,7 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
     AssistantOptions.read(call, into: &configuration)
-    configuration.nodeName = call[node]
+    (configuration.nodeName, configuration.bus) = (call[node], call[bus])
     if let url = call[database] {
       let isServer = ["postgres://", "postgresql://"].contains { url.hasPrefix($0) }
       if isServer {
@@ -177,14 +182,14 @@ enum ServeCommand {
       }
     }
     configuration.nodeAddress = try clusterAddress(call)
-    let named = configuration.nodeName != nil ? "--node" : "--cluster-listen"
-    guard
-      configuration.databaseURL != nil
-        || (configuration.nodeName == nil && configuration.nodeAddress == nil)
-    else {
+    for (option, value) in [
+      ("--node", configuration.nodeName), ("--cluster-listen", configuration.nodeAddress),
+      ("--bus", configuration.bus),
+    ]
+    where value != nil && configuration.databaseURL == nil {
       throw CommandFailure(
-        .usage, "\(named) needs --database with the URL of a PostgreSQL database",
-        remedy: "add it, or leave \(named) out")
+        .usage, "\(option) needs --database with the URL of a PostgreSQL database",
+        remedy: "add it, or leave \(option) out")
     }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HoldfastPostgreSQLStores
 
-/// Several nodes over one database: dense offsets, reports, and the role that one node has.
+/// Several nodes over one database: dense offsets, and the role that one node has.
 @Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy), .timeLimit(.minutes(5)))
 struct ClusterTests {
   private func post(_ number: UInt64, in shop: ShopID, at time: Int64 = 0) -> LogRequest {
@@ -64,57 +64,6 @@ struct ClusterTests {
     #expect(heads.map(\.offset) == [300, 0, 300])
     for log in logs { await log.close() }
     for node in nodes { await node.close() }
-  }
-
-  @Test func `reports arrive at the other nodes, and an ended connection is noticed`() async throws
-  {
-    let scratch = try Scratch()
-    let database = try await TestDatabase()
-    let shops = try (0..<100).map { try #require(ShopID("shop-\($0)")) }
-    let nodes = [
-      try await database.node(in: scratch("a"), name: "sender"),
-      try await database.node(in: scratch("b"), name: "receiver"),
-    ]
-    let buses = nodes.map { NotifyBus(of: $0) }
-    var news = buses[1].news.makeAsyncIterator()
-    #expect(await news.next() == .connected)
-    for shop in shops { buses[0].tell(ShopPosition(epoch: "e", offset: 7), of: shop) }
-    var told: Set<ShopID> = []
-    while told.count < 100, case .told(let shop, let position)? = await news.next() {
-      #expect(position == ShopPosition(epoch: "e", offset: 7))
-      told.insert(shop)
-    }
-    #expect(told.count == 100)
-    try database.execute(
-      """
-      SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-      WHERE application_name = 'holdfast-receiver' AND query LIKE '%pg_notify%'
-      """)
-    #expect(await news.next() == .interrupted)
-    #expect(await news.next() == .connected)
-    for bus in buses { await bus.close() }
-    #expect(await news.next() == nil)
-    for node in nodes { await node.close() }
-  }
-
-  @Test func `a note is read as it was written`() throws {
-    let shop = try #require(ShopID("a.b_C-1"))
-    let note = NodeNote(
-      sender: UUID128(high: 1, low: 2), heads: [shop: ShopPosition(epoch: "e-_1", offset: 12)])
-    #expect(NodeNote(note.text) == note)
-    let empty = NodeNote(sender: UUID128(high: 1, low: 2), heads: [:])
-    #expect(NodeNote(empty.text) == empty)
-    #expect(NodeNote("") == nil)
-    #expect(NodeNote("no uuid\na e:1") == nil)
-    #expect(NodeNote("\(note.text)\nwrong line\n/ e:1\na e:x") == note)
-    let longest = try (0..<NodeNote.most).map {
-      try #require(ShopID(String(repeating: "s", count: 126) + "\($0 + 10)"))
-    }
-    let position = ShopPosition(epoch: String(repeating: "e", count: 64), offset: .max)
-    let full = NodeNote(
-      sender: UUID128(high: 1, low: 2),
-      heads: Dictionary(uniqueKeysWithValues: longest.map { ($0, position) }))
-    #expect(full.text.utf8.count < 8_000)
   }
 
   @Test func `one node has the role, and the next one takes it when that node is gone`()

@@ -148,6 +148,26 @@ struct DatabaseBackendTests {
   @Test func `two nodes share shops and images, and one of them runs the other services`()
     async throws
   {
+    try await playTwoNodes()
+  }
+
+  @Test(.enabled(if: NATSServer.isInstalled, NATSServer.remedy))
+  func `two nodes that report over NATS share shops`() async throws {
+    let server = NATSServer()
+    try await server.start()
+    try await playTwoNodes(bus: server.url)
+    await server.kill()
+  }
+
+  @Test func `a bus that is no URL of NATS is an error of the start`() async throws {
+    let scratch = try Scratch()
+    var configuration = BackendConfiguration(dataDirectory: scratch.path)
+    (configuration.databaseURL, configuration.bus) = (try await TestDatabase().url, "http://a")
+    let backend = Backend(configuration)
+    await #expect(throws: BackendError.self) { try await backend.start() }
+  }
+
+  private func playTwoNodes(bus: String? = nil) async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()
     let token = try Tokens.open(in: scratch("a")).issue(
@@ -159,6 +179,7 @@ struct DatabaseBackendTests {
       var configuration = BackendConfiguration(dataDirectory: scratch(name))
       (configuration.databaseURL, configuration.nodeName) = (database.url, name)
       configuration.nodeAddress = "127.0.0.1:0"
+      configuration.bus = bus
       if name == "b" {
         let missing = Backend(configuration)
         await #expect(throws: BackendError.self, "other secrets") { try await missing.start() }

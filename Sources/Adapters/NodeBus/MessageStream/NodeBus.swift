@@ -86,6 +86,11 @@ private final class Outbox: Sendable {
     }
   }
 
+  /// Adds reports that could not be sent, unless there are newer ones.
+  func putBack(_ heads: [ShopID: ShopPosition]) {
+    state.withLock { $0.heads.merge(heads) { newer, _ in newer } }
+  }
+
   func close() {
     state.withLock { $0.isClosed = true }
     signal.send()
@@ -149,7 +154,7 @@ private actor NodeLink {
       }
       let heads = outbox.take(NodeNote.most)
       if !heads.isEmpty || clock.now >= nextBeat {
-        try carrier.send(NodeNote(sender: node, heads: heads).text)
+        try send(heads, over: carrier)
         nextBeat = clock.now.advanced(by: Self.beat)
       }
       if report(try carrier.notes()) {
@@ -163,6 +168,18 @@ private actor NodeLink {
       let next = min(nextBeat, confirmations?.first ?? nextBeat)
       let left = heads.count < NodeNote.most ? clock.now.duration(to: next) : .zero
       outbox.signal.wait(or: carrier.descriptor, for: max(left, .zero))
+    }
+  }
+
+  /// Sends reports. If that fails, they are sent over the next connection.
+  private func send(
+    _ heads: [ShopID: ShopPosition], over carrier: any NoteCarrier
+  ) throws(NodeBusFailure) {
+    do throws(NodeBusFailure) {
+      try carrier.send(NodeNote(sender: node, heads: heads).text)
+    } catch {
+      outbox.putBack(heads)
+      throw error
     }
   }
 

@@ -25,7 +25,7 @@ import Testing
     @discardableResult
     mutating func wait(for wanted: NodeNews) async -> Set<ShopID> {
       var told: Set<ShopID> = []
-      while let next = await news.next(), next != wanted {
+      while let next = await news.next(isolation: #isolation), next != wanted {
         if case .told(let shop, _) = next { told.insert(shop) }
       }
       return told
@@ -34,7 +34,7 @@ import Testing
     /// Waits for the reports of a number of shops.
     mutating func told(_ count: Int) async -> [ShopID: ShopPosition] {
       var told: [ShopID: ShopPosition] = [:]
-      while told.count < count, let next = await news.next() {
+      while told.count < count, let next = await news.next(isolation: #isolation) {
         if case .told(let shop, let position) = next { told[shop] = position }
       }
       return told
@@ -42,7 +42,7 @@ import Testing
 
     /// Whether the bus has ended. Waits until it has.
     mutating func hasEnded() async -> Bool {
-      while await news.next() != nil {}
+      while await news.next(isolation: #isolation) != nil {}
       return true
     }
   }

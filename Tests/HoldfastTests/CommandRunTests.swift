@@ -57,6 +57,11 @@ import Testing
         + "otherwise every socket is closed before its first ping"
     ),
     (
+      ["serve", "--bus", "nats://a"],
+      "holdfast serve: --bus needs --database with the URL of a PostgreSQL database; "
+        + "add it, or leave --bus out"
+    ),
+    (
       ["serve", "--database", "mysql://db/shop"],
       "holdfast serve: --database does not support mysql; "
         + "use PATH.sqlite, or postgres://user@host/name"

@@ -2,6 +2,7 @@
 
 Nodes are killed, stopped and frozen, for longer than their leases last. The connections for reports are cut,
 and once the primary is killed and its standby promoted. All clients must end with the messages of the server.
+With an even seed the reports go over a server of NATS, if one is installed, which is killed and started again.
 """
 import asyncio
 import os
@@ -9,6 +10,7 @@ import shutil
 import signal
 import time
 
+import nats_server
 from message_client import World
 from message_wire import Lost, Proxy, Wire, check
 from peer import Backend, main
@@ -39,11 +41,23 @@ class Cluster:
     """Three nodes, in the form of one backend."""
 
     def __init__(self, peer, *options):
-        self.peer, self.options, self.database = peer, options, Database(peer)
+        self.peer, self.database, self.nats = peer, Database(peer), None
+        if peer.seed % 2 == 0 and "nats" not in peer.without and nats_server.program():
+            self.nats = nats_server.Nats(peer)
+            peer.count("runs over NATS")
+            options = (*options, "--bus", self.nats.url)
+        self.options = options
         self.nodes = [Backend(peer, "--database", self.database.url, "--node", name, *options) for name in "abc"]
         for node, name in zip(self.nodes, "abc"):
             node.data = peer.path(f"node-{name}")
         self.front, self.spreads = None, False
+
+    def cut_reports(self):
+        """Ends the connections for reports, or their server for a while."""
+        if self.nats:
+            self.nats.interrupt(self.peer.chance.choice([0, 1, 5]))
+        else:
+            self.database.cut_reports()
 
     @property
     def data(self):
@@ -170,7 +184,7 @@ class ClusterWorld(World):
                 node.child.send_signal(signal.SIGCONT)
                 continue
             elif way == "cuts of reports":
-                await asyncio.to_thread(database.cut_reports)
+                await asyncio.to_thread(self.backend.cut_reports)
                 continue
             else:
                 self.has_failed_over = True

@@ -100,8 +100,8 @@ class World:
 
     def progress(self):
         """Returns how many posts are stored, and how many transactions the nodes have begun."""
-        posts = self.database.query("SELECT count(*) FROM messages")
-        commits = self.database.query(
+        posts = self.database.primary.ask("SELECT count(*) FROM messages")
+        commits = self.database.primary.ask(
             "SELECT sum(newest) FROM (SELECT max(number) newest FROM lanes GROUP BY run) runs")
         return int(posts), int(commits)
 
@@ -120,7 +120,7 @@ class World:
         say("failover.refused", refused)
         say("failover.lost", max(0, accepted - self.progress()[0]))
         # The first checkpoint of the new primary would otherwise be part of some load.
-        self.database.query("CHECKPOINT")
+        self.database.primary.ask("CHECKPOINT")
 
     def accept(self, posters, ports, *words):
         """Returns the accepted posts a second."""
@@ -178,7 +178,7 @@ class World:
 
     def play(self):
         self.fail_over()
-        self.database.query("CREATE SCHEMA plain; CREATE TABLE plain.messages (LIKE messages INCLUDING ALL)")
+        self.database.primary.ask("CREATE SCHEMA plain; CREATE TABLE plain.messages (LIKE messages INCLUDING ALL)")
         loads = [lambda count=count: self.measure_nodes(count) for count in (1, 2, 3)]
         loads += [lambda count=count: self.measure_plain(count) for count in (1, 2, 3)]
         loads.append(self.measure_files)

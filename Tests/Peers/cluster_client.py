@@ -37,8 +37,15 @@ backend nodes
 """
 
 
+def haproxy():
+    """Returns the path of haproxy; None if it is not installed."""
+    return shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
 class Cluster:
     """Three nodes, in the form of one backend."""
+
+    template = HAPROXY
 
     def __init__(self, peer, *options):
         self.peer, self.database, self.nats = peer, Database(peer), None
@@ -50,7 +57,7 @@ class Cluster:
         self.nodes = [Backend(peer, "--database", self.database.url, "--node", name, *options) for name in "abc"]
         for node, name in zip(self.nodes, "abc"):
             node.data = peer.path(f"node-{name}")
-        self.front, self.spreads = None, False
+        self.front, self.balancer, self.spreads = None, None, False
 
     def cut_reports(self):
         """Ends the connections for reports, or their server for a while."""
@@ -89,14 +96,17 @@ class Cluster:
         return self
 
     def balance(self):
-        program = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        program = haproxy()
         if self.front or not program:
             return
         self.front = self.nodes[0].port + 1 if self.nodes[0].port < 65000 else self.nodes[0].port - 500
         servers = "\n".join(f"  server {name} 127.0.0.1:{node.port}" for node, name in zip(self.nodes, "abc"))
-        file = self.peer.write("haproxy.cfg", HAPROXY.format(port=self.front, servers=servers))
+        self.peer.write("haproxy.cfg", self.template.format(port=self.front, servers=servers))
+        self.start_balancer(program)
+
+    def start_balancer(self, program):
         whole, self.peer.program = self.peer.program, program
-        self.peer.start("-f", file, stdout=self.peer.log)
+        self.balancer = self.peer.start("-f", self.peer.path("haproxy.cfg"), stdout=self.peer.log)
         self.peer.program = whole
 
     def kill(self):

@@ -472,16 +472,20 @@ class World:
         self.backend.kill()
         self.backend.start()
         still = time.monotonic()
-        self.head = (await self.steadily(self.token("wes"), {"page": 1, "limit": 1}, False))["head"]
-        self.limit, self.is_calm, self.proxy.is_calm = time.monotonic() + CALM, True, True
-        await asyncio.gather(*followers)
-        await self.compare()
+        await self.settle(followers)
         await asyncio.sleep(max(0, still + 10 - time.monotonic()))
         self.search("10 s after the last change")
         await self.phone.close()
         self.search("after the phone ended")
         await ending(self)
         self.search("after the server ended")
+
+    async def settle(self, followers):
+        """Waits until followers know what the server has, and compares all states."""
+        self.head = (await self.steadily(self.token("wes"), {"page": 1, "limit": 1}, False))["head"]
+        self.limit, self.is_calm, self.proxy.is_calm = time.monotonic() + CALM, True, True
+        await asyncio.gather(*followers)
+        await self.compare()
 
     async def compare(self):
         token, chance = self.token("wes"), self.peer.chance
@@ -575,6 +579,12 @@ class World:
         """Returns everything in bytes that looks like the mark of a text."""
         return set(re.findall(rb"m[0-9a-f]{16}", content))
 
+    async def employ(self):
+        """Makes the clients that write and follow."""
+        self.epoch = split((await self.page(self.token("wes"), {"page": 1, "limit": 1}, True))["head"])[0]
+        self.writers = [Writer(self, "ann"), Writer(self, "bob"), Writer(self, "root", is_admin=True)]
+        self.followers, self.original = [Follower(self, "eve"), Follower(self, "eva")], Original(self)
+
     async def play(self):
         self.proxy, self.phone = await self.open_proxy().start(), Phone(self, self.phone_disk)
         await speaks_plain(self.peer)
@@ -582,9 +592,7 @@ class World:
         await without_events(self)
         await large(self)
         await absences(self)
-        self.epoch = split((await self.page(self.token("wes"), {"page": 1, "limit": 1}, True))["head"])[0]
-        self.writers = [Writer(self, "ann"), Writer(self, "bob"), Writer(self, "root", is_admin=True)]
-        self.followers, self.original = [Follower(self, "eve"), Follower(self, "eva")], Original(self)
+        await self.employ()
         self.peer.end = time.monotonic() + self.peer.seconds
         followers = [asyncio.create_task(f.run()) for f in (*self.followers, self.original, self.phone)]
         others = [asyncio.create_task(t) for t in (*(w.run() for w in self.writers), self.wander(), self.disturb(),

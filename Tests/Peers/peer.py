@@ -153,17 +153,19 @@ class Backend:
             raise Broken("serve ends after SIGTERM", f"within {timeout} s", "it runs") from None
 
 
-def main(title, play):
-    """Runs a peer and prints one line. Exits with 1 if a promise is broken."""
+def main(title, play, add=lambda parser: None):
+    """Runs a peer and prints one line. Exits with 1 if a promise is broken. `add` adds options of the peer."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("program", help="the built holdfast")
     parser.add_argument("--seed", type=int, default=1, help="draws the faults (1)")
     parser.add_argument("--seconds", type=float, default=20, help="how long faults occur (20)")
     parser.add_argument("--without", action="append", default=[], metavar="FAULT",
                         help="leave out a fault by its name in the line of a run (repeatable)")
+    add(parser)
     options = parser.parse_args()
     name = os.path.basename(sys.argv[0]).removesuffix(".py")
     peer = Peer(options.program, options.seed, options.seconds, options.without)
+    peer.options = options
 
     def leave(number, _):
         peer.close(is_kept=False)

@@ -17,6 +17,14 @@ def programs():
     return f"{ROOT}/{versions[0]}/bin" if versions else None
 
 
+def is_in(process, folder):
+    """Returns whether a process works in a folder."""
+    try:
+        return os.readlink(f"/proc/{process}/cwd") == folder
+    except OSError:
+        return False
+
+
 class Server:
     """One server, which is killed as a power failure would."""
 
@@ -47,6 +55,17 @@ class Server:
             self.child.kill()
             self.child.wait()
 
+    def kill_all(self):
+        """Kills the server, and waits for the processes that work for it."""
+        self.kill()
+        limit = time.monotonic() + 20
+        while any(is_in(process, f"{self.path}/data") for process in os.listdir("/proc") if process.isdigit()):
+            check_that("processes of a killed PostgreSQL end", time.monotonic() < limit, "within 20 s", "they run")
+            time.sleep(0.02)
+
+    def ask(self, query):
+        return self.run("psql", "-h", self.path, "-U", "test", "-d", "postgres", "-qAtc", query).stdout.strip()
+
     def run(self, program, *words):
         return subprocess.run([*self.database.command(program), *words], check=True, capture_output=True, text=True)
 
@@ -72,11 +91,10 @@ class Database:
         subprocess.run(["cp", "-a", self.primary.path, self.standby.path], check=True)
         open(f"{self.standby.path}/data/standby.signal", "w", encoding="ascii").close()
         self.own(f"{self.standby.path}/data/standby.signal")
+        self.settings = settings
         self.primary.settings = [*settings, "synchronous_standby_names=standby"]
-        self.standby.settings = [
-            *settings, f"primary_conninfo=host={self.primary.path} user=test application_name=standby"]
         self.primary.start()
-        self.standby.start()
+        self.start_standby()
 
     @property
     def url(self):
@@ -91,21 +109,46 @@ class Database:
             user = pwd.getpwnam("postgres")
             os.chown(path, user.pw_uid, user.pw_gid)
 
+    def start_standby(self):
+        self.standby.settings = [
+            *self.settings, f"primary_conninfo=host={self.primary.path} user=test application_name=standby"]
+        self.standby.start()
+
     def fail_over(self):
-        """Kills the primary and promotes the standby, which goes on alone."""
-        self.primary.kill()
+        """Kills the primary and promotes the standby, which goes on alone. Returns the server that was killed."""
+        killed = self.primary
+        killed.kill()
         self.standby.run("pg_ctl", "promote", "-w", "-D", f"{self.standby.path}/data")
         self.primary, self.standby = self.standby, None
+        return killed
 
-    def query(self, text):
-        """Returns what the primary answers, as text."""
-        return self.primary.run(
-            "psql", "-h", self.primary.path, "-U", "test", "-d", "postgres", "-qAtc", text).stdout.strip()
+    def rebuild(self, killed):
+        """Makes a killed server the synchronous standby of the present primary."""
+        killed.kill_all()
+        shutil.rmtree(f"{killed.path}/data")
+        killed.run("pg_basebackup", "-h", self.primary.path, "-U", "test", "-D", f"{killed.path}/data", "-c", "fast",
+                   "--no-sync")
+        for name in ("standby.signal", "postgresql.auto.conf"):  # the names of standbys are those of the primary
+            open(f"{killed.path}/data/{name}", "w", encoding="ascii").close()
+            self.own(f"{killed.path}/data/{name}")
+        self.standby = killed
+        self.start_standby()
+        self.primary.ask("ALTER SYSTEM SET synchronous_standby_names = standby")
+        self.primary.ask("SELECT pg_reload_conf()")
+        limit = time.monotonic() + 20
+        while self.primary.ask("SELECT sync_state FROM pg_stat_replication") != "sync":
+            check_that("a standby is synchronous", time.monotonic() < limit, "within 20 s", "it is not")
+            time.sleep(0.05)
+
+    def restart(self):
+        """Kills the primary, and starts it in its place."""
+        self.primary.kill_all()
+        self.primary.start()
 
     def cut_reports(self):
         """Ends the connections over which nodes report to each other."""
-        self.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%'"
-                   " AND pid <> pg_backend_pid()")
+        self.primary.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%'"
+                         " AND pid <> pg_backend_pid()")
 
     def leave(self, _):
         for server in (self.primary, self.standby):

@@ -131,7 +131,8 @@ class Client:
                 await self.send(prompt)
         end = time.monotonic() + chance.uniform(0.1, 3)
         limit = time.monotonic() + 15
-        while time.monotonic() < end or world.is_calm and not self.is_done() or awaited - replayed:
+        is_last = world.is_calm  # what an earlier connection left without message_ack comes again on the next one
+        while time.monotonic() < end or is_last and not self.is_done() or awaited - replayed:
             check_that("messages without message_ack are replayed", time.monotonic() < limit or not (
                 awaited - replayed), awaited, replayed)
             if time.monotonic() > limit + 30:
@@ -189,7 +190,7 @@ class Client:
         kinds = ["plain"] * 6 + ["slow", "long", "é\u2028\U0001f600"]
         # A failure identifies its prompt only by the key.
         kind = chance.choice(kinds + ["fail"] * self.is_keyed)
-        text = f"{kind} {self.number}-{len(self.prompts)} of {world.peer.seed}"
+        text = f"{kind} {self.number}-{len(self.prompts)} of {world.mark}"
         key = str(uuid.UUID(int=chance.getrandbits(128))) if self.is_keyed else None
         prompt = Prompt(text, chance.choice(world.mine(self)), key)
         prompt.stops = world.stops
@@ -372,18 +373,30 @@ class Client:
         return all(p.answer for p in self.prompts) and not self.open
 
 
+def make_handler(peer):
+    """Writes the handler of prompts, which notes each run, and returns its path."""
+    return peer.write("handler", HANDLER.replace("{log}", peer.path("ran")), 0o700)
+
+
 class World:
+    patience = 60  # how many attempts to connect may fail, one after the other
+
     def __init__(self, peer):
-        self.peer, self.kills, self.stops, self.is_calm = peer, 0, 0, False
-        log = peer.path("ran")
-        handler = peer.write("handler", HANDLER.replace("{log}", log), 0o700)
-        self.backend = Backend(peer, "--session-handler", handler).start()
+        self.peer, self.kills, self.stops, self.is_calm, self.mark = peer, 0, 0, False, peer.seed
+        self.backend = self.open_backend()
         with open(os.path.join(self.backend.data, "session-key"), encoding="ascii") as file:
             self.key = file.read().strip()
         self.url = f"ws://127.0.0.1:{self.backend.port}/session"
+        self.broken = None
+        self.begin()
+
+    def open_backend(self):
+        return Backend(self.peer, "--session-handler", make_handler(self.peer)).start()
+
+    def begin(self):
+        """Makes new clients with conversations of their own."""
         self.conversations = [Conversation() for _ in range(5)]
         self.clients = [Client(self, number) for number in range(3)]
-        self.broken = None
 
     def mine(self, client):
         """Returns the client's own conversation and the one shared by two clients with keys."""
@@ -398,7 +411,7 @@ class World:
                 failures = 0
             except BAD as error:
                 failures += 1
-                check_that("a connection to a backend that runs", failures < 60, "one", repr(error))
+                check_that("a connection to a backend that runs", failures < self.patience, "one", repr(error))
                 await asyncio.sleep(0.1)
             finally:
                 if client.socket is not None and client.socket.transport is not None:
@@ -553,6 +566,10 @@ class World:
                 texts = [p.text for p in prompts]
                 check(f"order of prompts of client {client.number}", texts,
                       [text for text in users if text in set(texts)])
+        if not any(p.conversation is conversation and not p.key for c in self.clients for p in c.prompts):
+            ran, sums = self.ran(), [digest(text) for text in users]
+            check("order of the runs of a conversation", [s for s in sums if s in set(ran)],
+                  [s for s in ran if s in set(sums)])
 
     def ran(self):
         with open(self.peer.path("ran"), encoding="ascii") as file:

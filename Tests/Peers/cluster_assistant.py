@@ -8,26 +8,18 @@ import uuid
 import warnings
 import zlib
 
-from peer import check, check_that, end_with_parent
+from peer import ROOT, check, check_that, end_with_parent, sdk
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.exceptions import ConnectionClosed, InvalidHandshake  # noqa: E402
 from websockets.legacy.client import connect  # noqa: E402
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SCRIPT = os.path.join(ROOT, "Tests", "BackendTests", "MCP", "SDK", "assistant.py")
 BAD = (OSError, ConnectionClosed, InvalidHandshake, asyncio.TimeoutError)
 FIRST = datetime.datetime(2024, 1, 1)
 LIMIT = 90  # within how many seconds a call has its outcome: the limits of a question and of the balancer
 ENDED = ("Session not found", "Session terminated")  # of a session that the server does not know
 SIGNED_OUT = {"signed_out", "not_signed_in", "login_required", "unauthorized"}
-
-
-def sdk():
-    """Returns the Python with the newer SDK; None if scripts/peers has not installed it."""
-    folders = [os.environ.get("MCP_SDK"), os.path.join(ROOT, ".build", "mcp-sdk"), ".build/mcp-sdk"]
-    paths = [os.path.abspath(os.path.join(folder, "2", "bin", "python")) for folder in folders if folder]
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 
 def steps(start):

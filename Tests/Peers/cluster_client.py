@@ -13,7 +13,7 @@ import time
 import nats_server
 from message_client import World
 from message_wire import Lost, Proxy, Wire, check
-from peer import Backend, main
+from peer import Backend, haproxy, main
 from postgres import Database
 
 HAPROXY = """
@@ -35,11 +35,6 @@ backend nodes
   balance leastconn
 {servers}
 """
-
-
-def haproxy():
-    """Returns the path of haproxy; None if it is not installed."""
-    return shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class Cluster:

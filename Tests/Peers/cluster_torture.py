@@ -12,13 +12,14 @@ import signal
 import time
 
 import session_client
-from cluster_assistant import Assistant, Phone, sdk
-from cluster_client import Cluster, ClusterWorld, haproxy
+from cluster_assistant import Assistant, Phone
+from cluster_client import Cluster, ClusterWorld
 from message_wire import API, SHOP, check, check_that
-from peer import Broken, main
+from peer import Broken, haproxy, main, sdk
 from session_client import make_handler
 
-# As in docs/cluster.md, where only the node with the role has the relay, assistants and sessions.
+# As in docs/cluster.md, where only the node with the role has the relay, assistants and sessions. On a busy machine the
+# answer to a check may take longer than a second.
 TWO_BACKENDS = """
 global
   maxconn 2000
@@ -26,6 +27,7 @@ defaults
   mode http
   option forwardfor
   timeout connect 2s
+  timeout check 3s
   timeout client 75s
   timeout server 75s
   timeout tunnel 75s
@@ -49,6 +51,7 @@ ONE_BACKEND = TWO_BACKENDS[:TWO_BACKENDS.index("backend services")].replace("def
                                                                             "default_backend every")
 LEASE = 12  # a node that was frozen for so many seconds has lost its lease
 CALM = 60  # within how many seconds all clients are served after a fault, and at rest after their last change
+PAUSE = 0.3  # seconds between two prompts of a client
 KINDS = ("posts", "prompts", ("questions", 0), ("questions", 1))
 WAYS = {
     "kill of the node with the role": ("kill", True), "kill of another node": ("kill", False),
@@ -104,14 +107,14 @@ class Shops(ClusterWorld):
         self.torture.answered("posts")
 
     async def hire(self):
-        """Makes the clients, and two messages. The first one is deleted, and walks begin at it."""
+        """Makes the clients, and some messages. The first one is deleted, and walks begin at it."""
         token, posts = self.token("wes"), []
-        for _ in range(2):
+        for _ in range(20):
             posts.append(await self.wire.ask(
                 "POST", f"{API}/messages", token, {"shop_id": SHOP, "message": self.text()}))
             check(f"status of a post: {posts[-1]}", 201, posts[-1].status)
-        self.first, second = (answer.data for answer in posts)
-        self.first, self.posts[second["id"]] = self.first["id"], self.Post(second, None, False)
+        self.first, *others = (answer.data["id"] for answer in posts)
+        self.posts |= {name: self.Post(answer.data, None, False) for name, answer in zip(others, posts[1:])}
         check("status of a deletion", 200, (await self.wire.ask(
             "DELETE", f"{API}/messages/{self.first}", token)).status)
         self.proxy = await self.open_proxy().start()
@@ -122,6 +125,21 @@ class Shops(ClusterWorld):
         self.is_calm = self.proxy.is_calm = False
         writers = [*(writer.run() for writer in self.writers), self.wander()]
         return writers, [follower.run() for follower in (*self.followers, self.original)]
+
+
+class Speaker(session_client.Client):
+    """A client of session_client.py that counts its answers, and leaves the machine time for other clients."""
+
+    written = 0.0
+
+    async def write(self):
+        if time.monotonic() > self.written + PAUSE:
+            self.written = time.monotonic()
+            await super().write()
+
+    async def answered(self, *words):
+        await super().answered(*words)
+        self.world.torture.answered("prompts")
 
 
 class Prompts(session_client.World):
@@ -157,13 +175,7 @@ class Prompts(session_client.World):
     def begin(self):
         super().begin()
         self.mark, self.is_calm = f"{self.peer.seed}-{self.torture.round}", False
-        for client in self.clients:
-            client.told = client.answered
-            client.answered = lambda *words, client=client: self.told(client, *words)
-
-    async def told(self, client, frame, *words):
-        await client.told(frame, *words)
-        self.torture.answered("prompts")
+        self.clients = [Speaker(self, number) for number in range(3)]
 
 
 class Torture:
@@ -216,12 +228,12 @@ class Torture:
             if task.done():
                 task.result()
         for assistant in self.assistants:
-            if assistant.is_lost:
+            if assistant.is_lost and assistant.asking.done():
                 is_meant = not self.peer.options.one_backend and self.has_moved
                 check_that(f"the SDK's session after a {self.way}", is_meant, "it goes on", assistant.errors[-1:])
                 self.peer.count("sessions of the SDK that ended with their node")
                 await assistant.enter(self.phone)
-                self.start(assistant.run())
+                assistant.asking, = self.start(assistant.run())
 
     def start(self, *works):
         tasks = [asyncio.create_task(work) for work in works]
@@ -312,7 +324,7 @@ class Torture:
         self.speakers = self.start(*(self.prompts.play(client) for client in self.prompts.clients))
         for assistant in self.assistants:
             assistant.is_over, assistant.errors = False, []
-            self.start(assistant.run())
+            assistant.asking, = self.start(assistant.run())
         self.start(self.phone.run())
         return self.tasks
 
@@ -327,8 +339,7 @@ class Torture:
         await self.rest(self.start(self.shops.settle(self.followers)), "followers")
         await self.rest(self.start(self.prompts.histories()), "histories")
         self.prompts.check_runs()
-        asking = [task for task in self.tasks if task.get_coro().__qualname__ == "Assistant.run"]
-        await self.rest(asking, "assistants")
+        await self.rest([assistant.asking for assistant in self.assistants], "assistants")
         await self.dismiss()
 
     async def dismiss(self):

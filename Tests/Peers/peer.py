@@ -15,6 +15,7 @@ import traceback
 
 KILLED_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 LIBC = ctypes.CDLL(None)
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 # Waits are short, so that many faults fit into a run.
 WAIT = "100ms*2 max 1s +-0.25 min 100ms x20"
@@ -49,6 +50,18 @@ def check(what, expected, actual):
 def check_that(what, holds, expected, actual):
     if not holds:
         raise Broken(what, expected, actual)
+
+
+def haproxy():
+    """Returns the path of haproxy; None if it is not installed."""
+    return shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def sdk():
+    """Returns the Python with the newer SDK of MCP; None if scripts/peers has not installed it."""
+    folders = [os.environ.get("MCP_SDK"), os.path.join(ROOT, ".build", "mcp-sdk"), ".build/mcp-sdk"]
+    paths = [os.path.abspath(os.path.join(folder, "2", "bin", "python")) for folder in folders if folder]
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 
 def end_with_parent():

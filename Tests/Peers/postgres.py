@@ -133,11 +133,15 @@ class Database:
             self.own(f"{killed.path}/data/{name}")
         self.standby = killed
         self.start_standby()
+        self.wait_for("streaming|async")  # until then each commit would wait
         self.primary.ask("ALTER SYSTEM SET synchronous_standby_names = standby")
         self.primary.ask("SELECT pg_reload_conf()")
+        self.wait_for("streaming|sync")
+
+    def wait_for(self, state):
         limit = time.monotonic() + 20
-        while self.primary.ask("SELECT sync_state FROM pg_stat_replication") != "sync":
-            check_that("a standby is synchronous", time.monotonic() < limit, "within 20 s", "it is not")
+        while (found := self.primary.ask("SELECT state, sync_state FROM pg_stat_replication")) != state:
+            check_that("state of a standby", time.monotonic() < limit, f"{state} within 20 s", found)
             time.sleep(0.05)
 
     def restart(self):

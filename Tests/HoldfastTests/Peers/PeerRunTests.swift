@@ -62,6 +62,16 @@ struct PeerShopTests {
     try await PeerRun.pass("cluster_client")
   }
 
+  @Test(
+    .enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"),
+    .enabled(if: PeerRun.hasPostgreSQL, "postgresql is not installed"),
+    .enabled(if: PeerRun.hasBalancedSDK, "haproxy or the SDK of MCP is not installed"))
+  func `nodes that fail in turn behind a balancer keep what they told foreign clients`()
+    async throws
+  {
+    try await PeerRun.pass("cluster_torture", ["--rounds", "5"])
+  }
+
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
   func `a killed server keeps and deletes the images of a foreign client`() async throws {
     try await PeerRun.pass("image_client")
@@ -88,13 +98,24 @@ private enum PeerRun {
   static let hasWebSockets: Bool =
     (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
 
+  private static let package = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../..").standardizedFileURL.path
+
   static let hasPostgreSQL = FileManager.default.fileExists(atPath: "/usr/lib/postgresql")
+
+  /// Whether haproxy and the newer SDK of MCP are installed.
+  static let hasBalancedSDK =
+    FileManager.default.isExecutableFile(atPath: "/usr/sbin/haproxy")
+    && [package, FileManager.default.currentDirectoryPath].contains {
+      FileManager.default.isExecutableFile(atPath: "\($0)/.build/mcp-sdk/2/bin/python")
+    }
 
   /// Runs a peer to its end. If it fails, the last lines of its output are the comment of the
   /// failure.
-  static func pass(_ peer: String) async throws {
+  static func pass(_ peer: String, _ options: [String] = []) async throws {
     let run = try await outcome(
-      of: "peer-runs", [CommandProcess.path, "--only", peer, "--seed", "1", "--seconds", "20"])
+      of: "peer-runs",
+      [CommandProcess.path, "--only", peer, "--seed", "1", "--seconds", "20"] + options)
     let hasPassed = run.output.contains { $0.hasPrefix("\(peer): passed") }
     #expect(run.status == 0 && hasPassed, "\(run.said)")
   }
@@ -103,8 +124,6 @@ private enum PeerRun {
   static func outcome(
     of script: String, _ words: [String]
   ) async throws -> CommandProcess.Outcome {
-    let package = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../..").standardizedFileURL.path
     let path = try #require(
       [package, FileManager.default.currentDirectoryPath].map { "\($0)/scripts/\(script)" }
         .first(where: FileManager.default.isExecutableFile))

@@ -146,6 +146,20 @@ struct SharedLogTests {
         == [.accept(ConnectionID(3), head: Stage.position(4))])
   }
 
+  @Test func `a client that knows more than the room waits until the read is answered`() {
+    var served = Self.opened()
+    let bob = Stage.token("bob")
+    #expect(served.upgrade(2, as: bob, after: Stage.position(5)) == [Self.tail(2, after: 4)])
+    #expect(
+      served.upgrade(3, as: bob) == [.accept(ConnectionID(3), head: Stage.position(4))])
+    let message = Self.message(5)
+    #expect(
+      served.take(.stored(StoreToken(2), Self.page([message], through: 5))) == [
+        .send(.message(message), to: [ConnectionID(1), ConnectionID(3)]),
+        .accept(ConnectionID(2), head: Stage.position(5)),
+      ])
+  }
+
   @Test func `refuses the upgrades that wait for a read that fails`() {
     var served = Self.opened()
     _ = served.upgrade(3, as: Stage.token("bob"), after: Stage.position(5))

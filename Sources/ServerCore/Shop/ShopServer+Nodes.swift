@@ -138,7 +138,9 @@ extension ShopServer {
   /// Without subscribers nobody has noticed a report that was lost. A client may also come from a
   /// node that has broadcast more.
   func isCurrent(_ arrival: ShopRoom.Arrival, in room: ShopRoom, at head: ShopPosition) -> Bool {
-    guard policy.sharesLog, !arrival.isChecked else { return true }
+    guard policy.sharesLog else { return true }
+    // Until a read that has begun is answered, the head is an older one.
+    guard !arrival.isChecked else { return !room.isReadingTail }
     guard !room.subscribers.isEmpty else { return false }
     guard let after = arrival.after else { return true }
     return after.epoch == head.epoch && after.offset <= head.offset

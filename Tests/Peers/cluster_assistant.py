@@ -91,9 +91,10 @@ class Phone:
         if self.chance.random() < 0.02:
             self.world.peer.count("sockets that the phone cut")
             return socket.transport.abort()
-        data = {"success": True, "count": 1, "value_type": "STEPS", "start_time": start, "end_time": start, "health_data": [{
-            "type": "STEPS", "value": steps(start), "unit": "COUNT", "date_from": start, "date_to": start,
-            "source_id": None}]}
+        point = {"type": "STEPS", "value": steps(start), "unit": "COUNT", "date_from": start, "date_to": start,
+                 "source_id": None}
+        data = {"success": True, "count": 1, "value_type": "STEPS", "start_time": start, "end_time": start,
+                "health_data": [point]}
         try:
             if self.is_parted and self.chance.random() < 0.1:
                 text = json.dumps(data)

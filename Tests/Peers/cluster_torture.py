@@ -49,19 +49,22 @@ backend services
 # Each node passes on what it does not serve itself.
 ONE_BACKEND = TWO_BACKENDS[:TWO_BACKENDS.index("backend services")].replace("default_backend services",
                                                                             "default_backend every")
-LEASE = 12  # a node that was frozen for so many seconds has lost its lease
+SHORT, LONG = 3, 12  # seconds of a freeze: a node keeps its lease, and has lost it
 CALM = 60  # within how many seconds all clients are served after a fault, and at rest after their last change
 PAUSE = 0.3  # seconds between two prompts of a client
 KINDS = ("posts", "prompts", ("questions", 0), ("questions", 1))
 WAYS = {
     "kill of the node with the role": ("kill", True), "kill of another node": ("kill", False),
     "stop of the node with the role": ("stop", True), "stop of another node": ("stop", False),
-    "long freeze of the node with the role": ("long_freeze", True), "long freeze of another node": ("long_freeze", False),
+    "long freeze of the node with the role": ("long_freeze", True),
+    "long freeze of another node": ("long_freeze", False),
     "short freeze of the node with the role": ("short_freeze", True), "failover": ("failover", None),
-    "restart of the primary": ("restart", None), "cut of reports": ("cut", None),
+    "restart of the primary": ("restart", None), "short freeze of the primary": ("freeze_primary", None),
+    "cut of reports": ("cut", None),
     "kill of the balancer": ("kill_balancer", None),
 }
-MOVING = ("kill", "stop", "long_freeze")  # faults after which another node has the role, if they hit the one that has it
+MOVING = ("kill", "stop", "long_freeze")  # faults that take the role from the node that has it
+SLOW = ("failover", "restart", "freeze_primary")  # faults that may last longer than a lease on a busy machine
 
 
 def is_served(port, path):
@@ -276,13 +279,15 @@ class Torture:
             await asyncio.to_thread(node.start)
         elif way in ("long_freeze", "short_freeze"):
             node.child.send_signal(signal.SIGSTOP)
-            await asyncio.sleep(LEASE if way == "long_freeze" else 3)
+            await asyncio.sleep(LONG if way == "long_freeze" else SHORT)
             node.child.send_signal(signal.SIGCONT)
         elif way == "failover":
             killed = await asyncio.to_thread(database.fail_over)
             await asyncio.to_thread(database.rebuild, killed)
         elif way == "restart":
             await asyncio.to_thread(database.restart)
+        elif way == "freeze_primary":
+            await asyncio.to_thread(database.primary.freeze, SHORT)
         elif way == "cut":
             await asyncio.to_thread(database.cut_reports)
         else:
@@ -303,7 +308,7 @@ class Torture:
         node = holder if has_role else self.peer.chance.choice([n for n in self.cluster.nodes if n is not holder])
         self.begin_count()
         shaken = time.monotonic()
-        self.is_shaken, self.may_interrupt = True, has_role is None or has_role and way in MOVING
+        self.is_shaken, self.may_interrupt = True, has_role and way in MOVING or way in SLOW
         self.has_moved = self.may_interrupt
         fault, = self.start(self.fail(way, node))
         while not fault.done():
@@ -358,10 +363,11 @@ class Torture:
     def say(self, name, figures, seconds):
         (_, posts, _), (_, prompts, _), (_, one, _), (_, two, _) = figures.values()
         refusals = collections.Counter(error[0] for assistant in self.assistants for error in assistant.errors)
-        print(f"cluster_torture: round {self.round}, {name}: no answer to posts for {posts:.1f} s, prompts {prompts:.1f} s, "
-              f"questions {one:.1f} and {two:.1f} s; all are served after {seconds:.1f} s, in which were answered "
-              f"{figures['posts'][2]} posts, {figures['prompts'][2]} prompts, {sum(figures[k][2] for k in KINDS[2:])} "
-              f"questions; refused questions: {dict(refusals) or 'none'}", flush=True)
+        print(f"cluster_torture: round {self.round}, {name}: no answer to posts for {posts:.1f} s, "
+              f"prompts {prompts:.1f} s, questions {one:.1f} and {two:.1f} s; all are served after {seconds:.1f} s, "
+              f"in which were answered {figures['posts'][2]} posts, {figures['prompts'][2]} prompts, "
+              f"{sum(figures[kind][2] for kind in KINDS[2:])} questions; refused questions: "
+              f"{dict(refusals) or 'none'}", flush=True)
         self.peer.count("rounds")
 
     async def play(self):
@@ -369,7 +375,7 @@ class Torture:
         await self.healthy("at first")
         await self.shops.hire()
         self.tasks, limit = [], time.monotonic() + self.peer.seconds
-        phone, = self.start(self.phone.run())
+        self.start(self.phone.run())
         for assistant in self.assistants:
             await assistant.enter(self.phone)
         await self.dismiss()

@@ -517,7 +517,7 @@ class World:
         await self.original.refresh()
         self.same("the original client", {name: {k: m.get(k) for k in ORIGINAL} for name, m in whole.items()},
                   self.original.messages)
-        self.peer.count("messages at the end", len(whole))
+        self.peer.counts["messages at the end"] = len(whole)
 
     def same(self, who, wanted, actual):
         for name in wanted.keys() | actual.keys():

@@ -2,6 +2,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -25,6 +26,11 @@ def is_in(process, folder):
         return False
 
 
+def processes(folder):
+    """Returns the processes that work in a folder."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and is_in(name, folder)]
+
+
 class Server:
     """One server, which is killed as a power failure would."""
 
@@ -33,7 +39,7 @@ class Server:
 
     def start(self):
         words = [f"listen_addresses=", f"unix_socket_directories={self.path}", "max_connections=200",
-                 "shared_buffers=32MB", *self.settings]
+                 "shared_buffers=32MB", "wal_retrieve_retry_interval=200ms", *self.settings]
         options = [part for word in words for part in ("-c", word)]
         limit = time.monotonic() + 20
         while True:  # children of a killed server may still hold its files
@@ -59,9 +65,20 @@ class Server:
         """Kills the server, and waits for the processes that work for it."""
         self.kill()
         limit = time.monotonic() + 20
-        while any(is_in(process, f"{self.path}/data") for process in os.listdir("/proc") if process.isdigit()):
+        while processes(f"{self.path}/data"):
             check_that("processes of a killed PostgreSQL end", time.monotonic() < limit, "within 20 s", "they run")
             time.sleep(0.02)
+
+    def freeze(self, seconds):
+        """Stops the server and the processes that work for it for some time."""
+        stopped = processes(f"{self.path}/data")
+        for number, wait in ((signal.SIGSTOP, seconds), (signal.SIGCONT, 0)):
+            for process in stopped:
+                try:
+                    os.kill(process, number)
+                except ProcessLookupError:
+                    pass
+            time.sleep(wait)
 
     def ask(self, query):
         return self.run("psql", "-h", self.path, "-U", "test", "-d", "postgres", "-qAtc", query).stdout.strip()

@@ -14,7 +14,7 @@ package enum PageCheck {
   package static let browser: String? =
     ProcessInfo.processInfo.environment["CHROMIUM"]
     ?? ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
-    .lazy.compactMap { Shell.find($0)?.path }.first
+    .lazy.compactMap { Shell.find($0) }.first
 
   /// The folder of the package.
   package static let package = URL(filePath: #filePath).appending(path: "../../..")

@@ -20,14 +20,13 @@ public enum Shell {
   /// The folders of administration tools, in addition to the caller's `PATH`.
   private static let folders = ["/usr/sbin", "/sbin", "/usr/local/sbin"]
 
-  /// Returns the executable file of a command; `nil` if none is found.
-  static func find(_ name: String) -> URL? {
-    if name.contains("/") { return URL(filePath: name) }
+  /// Returns the path of a command's executable file; `nil` if none is found.
+  package static func find(_ name: String) -> String? {
+    if name.contains("/") { return name }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     let searched = path.split(separator: ":").map(String.init) + folders
     return searched.map { $0 + "/" + name }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
-      .map { URL(filePath: $0) }
   }
 
   /// Runs a command and returns its output. Throws an error unless the exit status is 0.
@@ -75,7 +74,7 @@ public enum Shell {
     guard let name = arguments.first, let tool = find(name) else {
       throw NetworkLabError(command: arguments, status: 127, output: "not found")
     }
-    var launch = ChildLaunch(tool.path, arguments)
+    var launch = ChildLaunch(tool, arguments)
     launch.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
       .map { "\($0)=\($1)" }
     (launch.input, launch.output, launch.error) = (input, output, error)

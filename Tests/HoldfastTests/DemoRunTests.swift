@@ -126,7 +126,7 @@ import Testing
     let outcome = try await CommandProcess.run("demo", "--help")
     let parts = outcome.output.joined(separator: " ").split(separator: " ")
     let text = parts.joined(separator: " ")
-    for title in Demo.titles { #expect(text.contains(title), "\(title)") }
+    for title in Demo.titles + ClusterDemo.titles { #expect(text.contains(title), "\(title)") }
   }
 
   @Test func `reports why the phone could not connect`() async throws {
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// Returns the command lines of running processes that contain `text`.
-  private static func processes(naming text: String) -> [String] {
+  static func processes(naming text: String) -> [String] {
     let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return numbers.filter { $0.allSatisfy(\.isNumber) }.compactMap {
       guard let line = FileManager.default.contents(atPath: "/proc/\($0)/cmdline") else {

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastChildProcesses
 import HoldfastJSON
 import HoldfastTestKit
 
@@ -15,11 +16,24 @@ actor LabBackend {
   /// The data directory.
   nonisolated let directory: String
   private let program: String
+  private let options: [String]
+  private let environment: [String: String]
   private var process: LabProcess?
-  private(set) var port: UInt16 = 0
+  private(set) var port: UInt16
 
-  init(program: String, directory: String) {
-    (self.program, self.directory) = (program, directory)
+  /// Creates a backend that does not run.
+  ///
+  /// - Parameters:
+  ///   - port: The TCP port; 0 for a free one.
+  ///   - options: Further options of `serve`.
+  ///   - environment: Variables that are added to those of this process.
+  init(
+    program: String, directory: String, port: UInt16 = 0,
+    options: [String] = ["--ping-interval", "5s", "--pong-timeout", "8s"],
+    environment: [String: String] = [:]
+  ) {
+    (self.program, self.directory, self.port) = (program, directory, port)
+    (self.options, self.environment) = (options, environment)
   }
 
   /// The address that bypasses the network's faults.
@@ -29,10 +43,11 @@ actor LabBackend {
   func start() async throws(DemoFailure) {
     let arguments = [
       program, "serve", "--port", String(port), "--data", directory, "--json",
-      "--log-format", "text", "--ping-interval", "5s", "--pong-timeout", "8s",
-      "--drain-window", "2s",
+      "--log-format", "text", "--drain-window", "2s",
     ]
-    guard let process = try? LabProcess(arguments, endsWithParent: true) else {
+    let started = try? LabProcess(
+      arguments + options, environment: environment, endsWithParent: true)
+    guard let process = started else {
       throw .setup("the backend's process could not be started")
     }
     self.process = process
@@ -48,18 +63,23 @@ actor LabBackend {
     throw .setup("the backend did not start: \(complaint)")
   }
 
-  /// Asks the backend to end, and waits for it. It is killed after 5 s.
-  func stop() async {
-    guard let process else { return }
+  /// Asks the backend to end, and waits for it. It is killed after `limit`. Returns whether it ended
+  /// by itself, with the status 0.
+  @discardableResult func stop(within limit: Duration = .seconds(5)) async -> Bool {
+    guard let process else { return true }
     process.signal(SIGTERM)
     let patience = Task {
-      try? await Task.sleep(for: .seconds(5))
+      try? await Task.sleep(for: limit)
       if !Task.isCancelled { process.signal(SIGKILL) }
     }
-    _ = await process.exit()
+    let ending = await process.ended()
     patience.cancel()
     self.process = nil
+    return ending == .exited(0)
   }
+
+  /// Sends a signal to the process.
+  func signal(_ number: Int32) { process?.signal(number) }
 
   func kill() async {
     process?.signal(SIGKILL)

@@ -14,7 +14,8 @@ actor Customers {
   static let names = ["ann", "ben"]
   /// The ID of the shop.
   static let shop = "bakery"
-  private static let timeout = Duration.seconds(5)
+  /// The time that a customer waits for an answer before the post is repeated.
+  static let timeout = Duration.seconds(5)
 
   private let http: any HTTPClient
   private let pause: Duration
@@ -22,23 +23,30 @@ actor Customers {
   private let server: String
   nonisolated let shop: ShopID
   private var generator: RandomSource
+  /// The statuses of answers after which a post is repeated.
+  private let repeatable: Set<Int>
   private var isOpen = true
   private var tokens: [String] = []
   private var writing: [Task<Void, Never>] = []
-  private(set) var strangeAnswer: String?
+  private var strangeAnswer: String?
+  /// The number of messages that the customers have posted, answered or not.
+  private(set) var posted = 0
 
   /// Creates customers that do not write yet.
   ///
   /// - Parameters:
   ///   - pause: The mean pause between two messages of a customer.
+  ///   - repeatable: The statuses of answers after which a post is repeated. A server that is
+  ///     starting or busy answers with 503 or 429.
   ///   - accepted: A function that receives each message that the server accepted.
   init(
     http: any HTTPClient, server: String, seed: UInt64, pause: Duration = Customers.pause,
+    repeatable: Set<Int> = [429, 503],
     accepted: @escaping @Sendable (MessageChecker.Entry) async -> Void
   ) throws(DemoFailure) {
     guard let shop = ShopID(Self.shop) else { throw .setup("the shop has no valid name") }
     (self.http, self.server, self.shop) = (http, server, shop)
-    (self.pause, self.accepted) = (pause, accepted)
+    (self.pause, self.repeatable, self.accepted) = (pause, repeatable, accepted)
     generator = RandomSource(seed: seed)
   }
 
@@ -62,9 +70,19 @@ actor Customers {
     await stop()
   }
 
+  /// Returns descriptions of what is wrong with the server's answers and with its log, which should
+  /// have `count` messages.
+  func faults(accepted count: Int) async -> [String] {
+    let logged = await countInLog()
+    let isEqual = logged == UInt64(count)
+    let number = logged.map(String.init) ?? "an unknown number of"
+    return (isEqual ? [] : ["the server's log holds \(number) messages"])
+      + [strangeAnswer].compactMap(\.self)
+  }
+
   /// Returns the number of messages in the log, according to the server; `nil` if the server does
   /// not answer.
-  func countInLog() async -> UInt64? {
+  private func countInLog() async -> UInt64? {
     guard let token = tokens.first else { return nil }
     let answer = await ask(
       "GET", ShopRoute.paginated(shop).path, token: token,
@@ -90,6 +108,7 @@ actor Customers {
     while isOpen {
       let text = Phrases.any(using: &generator)
       let key = UUID128.random(using: &generator)
+      posted += 1
       while !Task.isCancelled {
         if let message = await post(text, key: key, token: tokens[customer]) {
           let entry = MessageChecker.Entry(
@@ -111,8 +130,7 @@ actor Customers {
       body: NewMessage(shop: shop, text: text).encode())
     guard let answer else { return nil }
     guard answer.status == 201 || answer.status == 200 else {
-      // A server that is starting or busy answers with 503 or 429. Any other status is an error.
-      if ![429, 503].contains(answer.status) {
+      if !repeatable.contains(answer.status) {
         strangeAnswer = "a post was answered \(answer.status)"
       }
       return nil

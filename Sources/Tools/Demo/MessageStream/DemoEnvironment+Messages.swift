@@ -61,24 +61,32 @@ extension DemoEnvironment {
   /// Compares all messages after the phone has ended.
   func compareMessages() async {
     let facts = await scene.facts
+    let found = await MessageChecker.compare(facts, in: scratch("phone"), shop: customers.shop)
+    ledger.counts = found.counts
+    ledger.faults += found.faults
+    ledger.faults += await customers.faults(accepted: facts.accepted.count)
+  }
+}
+
+extension MessageChecker {
+  /// Compares the messages that the server accepted with those that a phone showed, and stored in
+  /// `directory`. Returns the counts, and descriptions of further failures.
+  static func compare(
+    _ facts: Scene.Facts, in directory: String, shop: ShopID
+  ) async -> (counts: Counts, faults: [String]) {
     var checker = MessageChecker(accepted: facts.accepted, runs: facts.runs)
+    var faults: [String] = []
     do throws(StoreFailure) {
-      let store = try await HoldfastPlatform.store(in: scratch("phone"), forReading: true)
-      let timeline = try await store.load(customers.shop, limit: facts.accepted.count * 2 + 1)
+      let store = try await HoldfastPlatform.store(in: directory, forReading: true)
+      let timeline = try await store.load(shop, limit: facts.accepted.count * 2 + 1)
       await store.close()
       checker.timeline = timeline.messages.map { MessageChecker.Entry(key: $0.key, text: $0.text) }
       if !timeline.gaps.isEmpty {
-        ledger.faults.append("the timeline has \(timeline.gaps.count) holes")
+        faults.append("the timeline has \(timeline.gaps.count) holes")
       }
     } catch {
-      ledger.faults.append("the phone's store cannot be read: \(error)")
+      faults.append("the phone's store cannot be read: \(error)")
     }
-    let count = await customers.countInLog()
-    if count != UInt64(checker.accepted.count) {
-      ledger.faults.append(
-        "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
-    }
-    if let strange = await customers.strangeAnswer { ledger.faults.append(strange) }
-    ledger.counts = checker.counts
+    return (checker.counts, faults)
   }
 }

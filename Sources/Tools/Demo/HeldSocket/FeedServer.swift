@@ -106,7 +106,7 @@ private struct FeedHandler: SocketHandler {
       }
     case .closed(let id, _): readers.remove(id)
     case .request, .binary, .overflow, .abandoned, .opened, .received, .pong, .drained, .starved,
-      .crowded, .woke, .announced, .cut:
+      .crowded, .woke, .announced, .cut, .passed:
       break
     }
   }

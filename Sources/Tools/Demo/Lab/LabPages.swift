@@ -60,7 +60,7 @@ struct LabPages: SocketHandler {
       refuse(id, 400, "There is no WebSocket here.", on: hub)
     case .abandoned(let id): readers.remove(id)
     case .announced, .cut, .opened, .received, .text, .binary, .pong, .overflow, .drained, .closed,
-      .starved, .crowded, .woke:
+      .starved, .crowded, .woke, .passed:
       break
     }
   }

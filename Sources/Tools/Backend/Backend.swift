@@ -186,7 +186,7 @@ public actor Backend {
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
-          passage: membership?.passage))
+          passage: membership?.passage, figures: membership?.figures))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

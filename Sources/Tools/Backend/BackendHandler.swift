@@ -37,6 +37,10 @@ struct BackendHandler: SocketHandler {
   private let log: BackendLog
   /// The way to the node that runs the absent services; `nil` if there is none.
   private let passage: NodePassage?
+  /// A function that returns the state of the node; `nil` if there are no nodes.
+  private let figures: (@Sendable () -> NodeFigures)?
+  /// The numbers of requests that were passed on, at their end.
+  private var passed: (answered: UInt64, unanswered: UInt64) = (0, 0)
   private var runners: [any RunningService] = []
   /// The number of services that have had each place. Results for earlier ones are dropped.
   private var generations: [Int]
@@ -74,9 +78,11 @@ struct BackendHandler: SocketHandler {
 
   /// Creates a handler for places, some of which may be without a service.
   init(
-    _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil
+    _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
+    figures: (@Sendable () -> NodeFigures)? = nil
   ) {
-    (self.places, self.log, self.passage) = (places, log, passage)
+    (self.places, self.log) = (places, log)
+    (self.passage, self.figures) = (passage, figures)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
   }
@@ -228,6 +234,7 @@ struct BackendHandler: SocketHandler {
     case .cut(let id, let head, let body):
       _ = first { $0.cut(id, head, head.wholePath, body: body) }
     case .passed(let id, let wasAnswered):
+      if wasAnswered { passed.answered += 1 } else { passed.unanswered += 1 }
       _ = first { $0.passed(id, wasAnswered: wasAnswered) }
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
@@ -358,6 +365,10 @@ struct BackendHandler: SocketHandler {
     var page = MetricsPage()
     page.requests.add(requests)
     for runner in runners { runner.report(to: &page) }
+    if var figures = figures?() {
+      (figures.passed, figures.unanswered) = passed
+      figures.report(to: &page)
+    }
     return page.text
   }
 }

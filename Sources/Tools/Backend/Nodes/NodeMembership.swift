@@ -88,6 +88,14 @@ final class NodeMembership: Sendable {
     [PostgreSQLRelayStore(of: node), PostgreSQLSessionStore(of: node)]
   }
 
+  /// A function that returns the state of the node.
+  var figures: @Sendable () -> NodeFigures {
+    { [node, bus] in
+      NodeFigures(
+        hasLease: node.reason == nil, hasRole: node.holdsRole, hearsOthers: bus.failure == nil)
+    }
+  }
+
   /// Passes reports of other nodes, and changes of what this node may do, to a backend.
   func follow(_ backend: Backend, _ setup: BackendSetup) {
     let reports = Task { [bus] in

@@ -129,7 +129,7 @@ final class RelayPeer: Sendable {
         events.put(.left(ending))
       case .request(let id, _, _): hub.respond(to: id, status: 404, headers: [], body: [])
       case .abandoned, .received, .binary, .pong, .overflow, .drained, .starved, .crowded, .woke,
-        .announced, .cut:
+        .announced, .cut, .passed:
         break
       }
     }

@@ -60,7 +60,7 @@ private struct EchoHandler: SocketHandler {
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .overflow(let id): hub.drop(id)
     case .abandoned, .opened, .received, .pong, .drained, .closed, .woke, .starved, .crowded,
-      .announced, .cut:
+      .announced, .cut, .passed:
       break
     }
   }

@@ -113,7 +113,7 @@ struct CannedHandler: SocketHandler {
         to: id, status: 200, headers: [("Content-Type", "application/json")],
         body: body(for: request))
     case .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .closed, .woke,
-      .starved, .crowded, .announced, .cut:
+      .starved, .crowded, .announced, .cut, .passed:
       break
     }
   }

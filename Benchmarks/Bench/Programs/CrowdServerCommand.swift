@@ -73,7 +73,7 @@ private struct CrowdHandler: SocketHandler {
     case .closed(let id, _): clients.removeAll { $0 == id }
     case .woke: sendNext(hub)
     case .abandoned, .received, .pong, .overflow, .drained, .starved, .crowded, .announced,
-      .cut:
+      .cut, .passed:
       break
     }
     hub.wake(at: left > 0 ? hub.now : pingAt)

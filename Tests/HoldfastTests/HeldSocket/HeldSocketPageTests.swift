@@ -110,7 +110,7 @@ private struct FeedHandler: SocketHandler {
         hub.send(text: Array("\(number) line".utf8), to: id)
       }
     case .request, .binary, .overflow, .abandoned, .opened, .received, .pong, .drained, .closed,
-      .starved, .crowded, .woke, .announced, .cut:
+      .starved, .crowded, .woke, .announced, .cut, .passed:
       break
     }
   }

@@ -227,7 +227,7 @@ private struct PlanHandler: SocketHandler {
     case .closed(let id, let ending): ended(id, ending)
     case .overflow(let id): hub.drop(id)
     case .request, .abandoned, .received, .pong, .drained, .starved, .crowded, .woke,
-      .announced, .cut:
+      .announced, .cut, .passed:
       break
     }
   }

@@ -39,6 +39,7 @@ struct MCPInputs: ServerInputs {
   var asked: [Asked] = []
   /// The changes that the store has not confirmed, with the request whose response waits for them.
   var stores: [(token: StoreToken, request: RequestID?)] = []
+  private var isRestored = false
   var open: [RequestID: Request] = [:]
   /// The sign-ins on a page that clients were asked for, by the ids in their addresses.
   var pages: [String: SignIn] = [:]
@@ -67,6 +68,7 @@ struct MCPInputs: ServerInputs {
   }
 
   mutating func act() {
+    if !isRestored { restore() }
     if let store = stores.first, oneIn(2) {
       stores.removeFirst()
       give(.stored(store.token))
@@ -88,10 +90,28 @@ struct MCPInputs: ServerInputs {
     }
   }
 
+  /// Passes the sessions of an earlier run to the server.
+  private mutating func restore() {
+    isRestored = true
+    let stored = (0..<number(0...3)).map { _ in
+      let name = MCPSessionID(random: (0..<16).map { _ in UInt8(number(0...255)) }).text
+      sessions.append(name)
+      tokens[name] = hash()
+      return StoredAssistantSession(
+        id: MCPInputs.hash(of: name), version: one(["2025-03-26", "2025-11-25", "1999-01-01"]),
+        bearer: tokens[name])
+    }
+    give(.restored(stored))
+  }
+
+  /// The names of sessions have 32 bytes, as hashes have.
+  private static func hash(of name: String) -> TokenHash {
+    TokenHash(Array(name.utf8)) ?? { preconditionFailure("a name has 32 bytes") }()
+  }
+
   /// Passes a request to the server.
   mutating func send(_ call: MCPCall) {
     var call = call
-    // The names of sessions have 32 bytes, as hashes have.
     call.fields.sessionHash = call.fields.session.flatMap { TokenHash(Array($0.utf8)) }
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))

@@ -33,8 +33,8 @@ struct ServerTests {
 
   @Test func `the MCP server keeps its promises under random inputs`() {
     RandomInputs<MCPInputs>(seeds: 0..<50, acts: 120).expectSound(
-      inputs: "request abandoned outcome drain",
-      effects: "answer watch begin write end call abandon")
+      inputs: "restored request abandoned outcome stored drain",
+      effects: "answer watch begin write end call abandon store")
   }
 
   @Test func `the server over lines keeps its promises under random inputs`() {

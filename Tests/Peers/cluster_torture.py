@@ -232,7 +232,7 @@ class Torture:
                 task.result()
         for assistant in self.assistants:
             if assistant.is_lost and assistant.asking.done():
-                is_meant = not self.peer.options.one_backend and self.has_moved
+                is_meant = not self.peer.options.one_backend and self.may_interrupt
                 check_that(f"the SDK's session after a {self.way}", is_meant, "it goes on", assistant.errors[-1:])
                 self.peer.count("sessions of the SDK that ended with their node")
                 await assistant.enter(self.phone)
@@ -252,14 +252,18 @@ class Torture:
 
     # Faults
 
+    @staticmethod
+    def holders(nodes):
+        """Returns those nodes that say that they have the role."""
+        return [node for node in nodes if is_served(node.port, "/healthz/session")]
+
     async def healthy(self, what):
         """Waits until all nodes serve, and one has the role. Returns it."""
         limit = time.monotonic() + CALM
         while True:
             states = await asyncio.to_thread(lambda: [is_served(port, "/healthz") for port in (
                 self.front, *(node.port for node in self.cluster.nodes))])
-            holders = await asyncio.to_thread(lambda: [node for node in self.cluster.nodes if is_served(
-                node.port, "/healthz/session")])
+            holders = await asyncio.to_thread(self.holders, self.cluster.nodes)
             if all(states) and len(holders) == 1:
                 return holders[0]
             check_that(f"all nodes serve {what}, and one has the role", time.monotonic() < limit, f"within {CALM} s",
@@ -270,8 +274,14 @@ class Torture:
         """Makes one fault, and repairs what it has broken."""
         database, chance = self.cluster.database, self.peer.chance
         if way == "kill":
+            others = [other for other in self.cluster.nodes if other is not node]
+            takes_over = is_served(node.port, "/healthz/session") and chance.random() < 0.5
             node.kill()
-            await asyncio.sleep(chance.uniform(0, 3))
+            await asyncio.sleep(chance.uniform(0, 2))
+            limit = time.monotonic() + CALM
+            while takes_over and not await asyncio.to_thread(self.holders, others):
+                check_that("another node takes the role", time.monotonic() < limit, f"within {CALM} s", "none does")
+                await asyncio.sleep(0.1)
             await asyncio.to_thread(node.start)
         elif way == "stop":
             node.child.send_signal(signal.SIGTERM)
@@ -299,7 +309,7 @@ class Torture:
     # Rounds
 
     async def play_round(self, name):
-        self.round, self.way, self.has_moved = self.round + 1, name, False
+        self.round, self.way = self.round + 1, name
         way, has_role = WAYS[name]
         self.tasks = self.start_all()
         self.begin_count()
@@ -309,11 +319,10 @@ class Torture:
         self.begin_count()
         shaken = time.monotonic()
         self.is_shaken, self.may_interrupt = True, has_role and way in MOVING or way in SLOW
-        self.has_moved = self.may_interrupt
         fault, = self.start(self.fail(way, node))
         while not fault.done():
             await self.watch()
-        self.has_moved = await self.healthy(f"after a {name}") is not holder or has_role and way in MOVING
+        await self.healthy(f"after a {name}")
         calm = await self.served(f"after a {name}", 3)
         figures = dict(self.marks)
         self.is_shaken = self.may_interrupt = False

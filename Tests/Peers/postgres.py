@@ -39,7 +39,8 @@ class Server:
 
     def start(self):
         words = [f"listen_addresses=", f"unix_socket_directories={self.path}", "max_connections=200",
-                 "shared_buffers=32MB", "wal_retrieve_retry_interval=200ms", *self.settings]
+                 "shared_buffers=32MB", "wal_retrieve_retry_interval=200ms",
+                 "wal_receiver_status_interval=1s", *self.settings]
         options = [part for word in words for part in ("-c", word)]
         limit = time.monotonic() + 20
         while True:  # children of a killed server may still hold its files

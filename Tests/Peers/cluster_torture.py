@@ -380,7 +380,8 @@ class Torture:
         self.peer.count("rounds")
 
     async def play(self):
-        options, deck = self.peer.options, []
+        # The order of the faults depends on the seed alone.
+        options, deck, chance = self.peer.options, [], random.Random(self.peer.seed)
         await self.healthy("at first")
         await self.shops.hire()
         self.tasks, limit = [], time.monotonic() + self.peer.seconds
@@ -392,7 +393,7 @@ class Torture:
             while self.round < options.rounds if options.rounds else self.round == 0 or time.monotonic() < limit:
                 if not deck:
                     deck = [name for name in WAYS if name not in self.peer.without]
-                    self.peer.chance.shuffle(deck)
+                    chance.shuffle(deck)
                 await self.play_round(deck.pop())
         except Broken as error:
             raise Broken.of([f"round {self.round}, {self.way}", error]) from error

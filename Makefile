@@ -8,8 +8,8 @@ build test typecheck embedded apple-check example bluetooth kills instructions s
   bench bench-full conformance fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
-# Nothing here reads the index of the sources, which takes a tenth of the compiler's time. Builds in
-# one folder need the same flags, else they compile everything again.
+# Nothing reads the index of the sources, since Tests/XCTMain.swift finds the tests. It takes a tenth of
+# the compiler's time. Builds in one folder need the same flags, else they compile everything again.
 UNINDEXED = --disable-index-store
 # Released programs are stripped. Installed programs contain the Swift runtime, so that they run on a
 # machine without a toolchain.

@@ -6,23 +6,24 @@ import Testing
 
 /// Tests of `holdfast demo --cluster`, and of the files in `packaging/cluster`.
 @Suite(.timeLimit(.minutes(10))) struct DemoClusterTests {
-  static let remedy: Comment = "needs servers: apt-get install postgresql haproxy"
+  static let remedy: Comment = "needs servers: apt-get install postgresql haproxy nats-server"
 
   @Test(.enabled(if: ClusterDemo.isPossible, remedy))
-  func `a node and the primary are killed, nothing is lost, and nothing is left behind`()
+  func `a node, reports and the primary end, nothing is lost, and nothing is left behind`()
     async throws
   {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
-        "demo", "--cluster", "--json", "--chapter", "primary", "--chapter", "nodeA", "--work",
-        "60s", environment: ["TMPDIR": directory])
+        "demo", "--cluster", "--json", "--chapter", "primary", "--chapter", "nodeA", "--chapter",
+        "reports", "--work", "60s", environment: ["TMPDIR": directory])
       let narration = outcome.output.joined(separator: "\n")
       #expect(outcome.status == 0, "\(narration)")
       #expect(outcome.errors == [])
       let events = try outcome.output.map { try [String: Any].reading($0) }
       #expect(
         events.compactMap { $0["title"] as? String } == [
-          "Node a is killed", "The primary is killed, and the standby promoted", "Calm",
+          "Node a is killed", "The reports between the nodes are cut",
+          "The primary is killed, and the standby promoted", "Calm",
         ])
       let ledger = try #require(events.last)
       #expect(ledger["clean"] as? Bool == true, "\(narration)")

@@ -7,7 +7,7 @@ import HoldfastWire
 struct DemoEvent: Sendable, Hashable {
   /// The party that an event concerns.
   enum Who: String, Sendable, Hashable {
-    case server, network, phone, assistant, app, bottle, node, database, balancer
+    case server, network, phone, assistant, app, bottle, node, database, bus, balancer
     case narration = "story"
   }
 

@@ -46,9 +46,10 @@ enum DemoCommand {
         """,
         "The chapters: " + list(Demo.names, Demo.titles),
         """
-        With --cluster, three nodes, a PostgreSQL primary with a synchronous standby and haproxy run \
-        on this machine for about a minute, and phones follow a shop while each is killed. Needs \
-        the packages postgresql and haproxy. Its chapters:
+        With --cluster, three nodes, a PostgreSQL primary with a synchronous standby, three servers \
+        of NATS and haproxy run on this machine for about a minute, and phones follow a shop while \
+        each is killed. Needs the packages postgresql and haproxy. Without the package nats-server, \
+        the database carries the reports between nodes. Its chapters:
         """ + " " + list(ClusterDemo.names, ClusterDemo.titles),
       ],
       examples: [

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastTestKit
 
 /// A demo in which phones follow a shop through three nodes over PostgreSQL and a balancer, while
-/// each part is killed.
+/// each part is killed. Servers of NATS take part if they are installed.
 public struct ClusterDemo: Sendable {
   private let program: String
   private let scenes: [ClusterScene]
@@ -56,7 +56,8 @@ public struct ClusterDemo: Sendable {
   private static func programs() throws(DemoFailure) -> DatabasePrograms {
     guard let programs = DatabasePrograms(), Shell.find("haproxy") != nil else {
       throw .setup(
-        "PostgreSQL and haproxy are not both installed; run apt-get install postgresql haproxy")
+        "PostgreSQL and haproxy are not both installed; run apt-get install postgresql haproxy, "
+          + "and nats-server for reports over NATS")
     }
     return programs
   }

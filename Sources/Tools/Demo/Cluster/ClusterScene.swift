@@ -92,9 +92,25 @@ extension ClusterScene {
   private static let reports = ClusterScene(
     "reports", "The reports between the nodes are cut", silence: .seconds(1)
   ) { stage throws(DemoFailure) in
-    try await stage.database.cutReports()
-    stage.say(.database, "ends the connections over which the nodes tell each other of posts")
-    try await stage.pause(absence)
+    guard let bus = stage.bus else {
+      try await stage.database.cutReports()
+      stage.say(.database, "ends the connections over which the nodes tell each other of posts")
+      return try await stage.pause(absence)
+    }
+    for (number, server) in bus.servers.enumerated() {
+      await server.kill()
+      stage.say(.bus, "server \(number + 1) dies by kill -9, and its nodes connect to another one")
+      try await stage.pause(absence)
+      try await server.start()
+    }
+    await bus.kill()
+    stage.say(.bus, "all three die by kill -9, and each node looks for posts once a second")
+    try await stage.pause(.seconds(2))
+    if let time = try await stage.arrival(within: .seconds(1)) {
+      stage.say(.phone, "without reports, everything arrives after \(time.shown)")
+    }
+    try await bus.start()
+    stage.say(.bus, "all three run again")
   }
 
   private static let balancer = ClusterScene(

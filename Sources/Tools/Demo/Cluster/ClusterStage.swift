@@ -14,6 +14,8 @@ actor ClusterStage {
   let nodes: [LabBackend]
   let database: DatabasePair
   let balancer: Balancer
+  /// The servers that carry the reports between the nodes; `nil` if the database does.
+  let bus: BusServers?
   private let scenes: [ClusterScene]
   private let followers: [Follower]
   private let customers: Customers
@@ -50,7 +52,8 @@ actor ClusterStage {
     }
     let port = TestPort.random()
     let database = DatabasePair(programs, in: scratch("database"), ports: (port, port + 1))
-    self.database = database
+    let bus = BusServers(from: port + 9)
+    (self.database, self.bus) = (database, bus)
     let places = zip(Self.names, (port + 3)...)
     balancer = Balancer(
       port: port + 2, file: scratch("haproxy.cfg"), nodes: places.map { ($0, "127.0.0.1:\($1)") })
@@ -61,7 +64,7 @@ actor ClusterStage {
           "--database", database.url, "--node", name, "--trusted-proxy", "127.0.0.1",
           "--cluster-listen", "127.0.0.1:\(port + UInt16(Self.names.count))",
           "--ping-interval", "1s", "--pong-timeout", "4s",
-        ], environment: programs.environment)
+        ] + (bus.map { ["--bus", $0.url] } ?? []), environment: programs.environment)
     }
     let server = balancer.url
     let followers = (1...Self.phoneCount).map { number in
@@ -110,6 +113,12 @@ actor ClusterStage {
   private func start() async throws(DemoFailure) {
     try await database.start()
     say(.database, "a primary runs, with a synchronous standby")
+    try await bus?.start()
+    say(
+      .bus,
+      bus == nil
+        ? "NOTIFY carries the reports between nodes, as nats-server is not installed"
+        : "three servers of NATS carry the reports between nodes")
     try await nodes[0].start()
     for node in nodes.dropFirst() {
       try copySecrets(from: nodes[0].directory, to: node.directory)
@@ -205,6 +214,7 @@ actor ClusterStage {
     for follower in followers { await follower.phone.quit() }
     await balancer.kill()
     for node in nodes { await node.kill() }
+    await bus?.kill()
     await database.end()
   }
 
@@ -236,6 +246,16 @@ actor ClusterStage {
         try await pause(.milliseconds(50))
       }
     }
+  }
+
+  /// Waits until all that was posted has arrived, which must take at most `limit`, apart from the
+  /// machine's work.
+  func arrival(within limit: Duration) async throws(DemoFailure) -> Duration? {
+    let time = try await heal().time
+    if time.map({ $0 > limit + work }) ?? true {
+      fail("messages arrived after \(time?.shown ?? "too long a time")")
+    }
+    return time
   }
 
   private func isServing(_ url: String) async -> Bool {

@@ -47,8 +47,8 @@ backend services
 {servers}
 """
 # Each node passes on what it does not serve itself.
-ONE_BACKEND = TWO_BACKENDS[:TWO_BACKENDS.index("backend services")].replace("default_backend services",
-                                                                            "default_backend every")
+ONE_BACKEND = TWO_BACKENDS[:TWO_BACKENDS.index("\nbackend services") + 1].replace(
+    "default_backend services", "default_backend every")
 SHORT, LONG = 3, 12  # seconds of a freeze: a node keeps its lease, and has lost it
 CALM = 60  # within how many seconds all clients are served after a fault, and at rest after their last change
 PAUSE = 0.3  # seconds between two prompts of a client

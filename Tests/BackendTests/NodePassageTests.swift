@@ -115,9 +115,9 @@ import Testing
     } _: { rig in
       let bound = try #require(rig.address.nodes)
       let port = try #require(bound.split(separator: ":").last.flatMap { UInt16($0) })
-      for (method, path) in [("GET", "/healthz"), ("POST", "/mcp"), ("GET", "/api/sync/uploads")] {
+      for (method, path) in [("GET", "/healthz"), ("POST", "/mcp"), ("POST", "/api/sync/uploads")] {
         let client = try BackendClient(port: port)
-        #expect(try await client.ask(method, path, body: "").status == 403)
+        #expect(try await client.ask(method, path, body: method == "GET" ? "" : "{}").status == 403)
       }
     }
   }

@@ -12,14 +12,23 @@ struct `Sockets pass requests on` {
   private static let refusal =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\ngone"
 
+  private static let failure =
+    "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\nConnection: close\r\n\r\nended"
+
   /// Returns an answer that passes every request on.
-  private static func passing(to node: SocketEndpoint) -> SocketsHandler.Answer {
+  private static func passing(
+    to node: SocketEndpoint, within time: Duration = .seconds(600)
+  ) -> SocketsHandler.Answer {
     { event, hub in
       switch event {
       case .request(let id, let head, let body):
-        hub.pass(id, to: node, message(head, body), orAnswer: Array(refusal.utf8))
+        hub.pass(
+          id, to: node, message(head, body), within: time, orAnswer: Array(refusal.utf8),
+          afterSending: Array(failure.utf8))
       case .upgrade(let id, let head):
-        hub.pass(id, to: node, message(head, nil), orAnswer: Array(refusal.utf8))
+        hub.pass(
+          id, to: node, message(head, nil), within: time, orAnswer: Array(refusal.utf8),
+          afterSending: Array(failure.utf8))
       case .opened, .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .closed,
         .starved, .crowded, .woke, .announced, .cut, .passed:
         break
@@ -100,14 +109,44 @@ struct `Sockets pass requests on` {
     }
   }
 
-  @Test func `answers with the refusal if the other server ends without a response`() async throws {
+  @Test func `answers with the failure if the other server ends without a response`() async throws {
     try await both { front, node in
       let client = try front.client()
       try client.send("GET /later HTTP/1.1\r\nHost: test\r\n\r\n")
       let id = try await node.next { if case .request(let id, _, _) = $0 { id } else { nil } }
       await node.server.run { _, hub in hub.connection(of: id).map { hub.drop($0) } }
-      #expect(try client.response().status == 503)
+      #expect(try client.response().body == "ended")
       #expect(try await ended(front) == false)
+    }
+  }
+
+  @Test func `answers with a failure if the response does not begin in time`() async throws {
+    try await SocketsRig.run { node in
+      let endpoint = try #require(SocketEndpoint("127.0.0.1:\(node.port)"))
+      let answer = Self.passing(to: endpoint, within: .milliseconds(20))
+      try await SocketsRig.run(answer: answer) { front in
+        let client = try front.client()
+        // A busy machine may not even have sent the request.
+        #expect(["gone", "ended"].contains(try client.get("/later").body))
+        #expect(client.isAtEnd())
+        #expect(try await ended(front) == false)
+      }
+    }
+  }
+
+  @Test func `a slow client that has sent its last byte receives the whole response`()
+    async throws
+  {
+    let size = 32 << 20
+    try await both(answer: { _, _ in }) { front, node in
+      let client = try front.client(receiveBuffer: 65_536)
+      try client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let id = try await node.next { if case .request(let id, _, _) = $0 { id } else { nil } }
+      client.shutWriting()
+      node.server.inject { _, hub in
+        hub.respond(to: id, status: 200, headers: [], body: [UInt8](repeating: 7, count: size))
+      }
+      #expect(try client.response().body.utf8.count == size)
     }
   }
 

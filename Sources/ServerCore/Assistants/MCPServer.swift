@@ -47,9 +47,9 @@ public struct MCPServer: ServerRules {
     case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
     /// The sessions that were stored before the start.
     case restored([StoredAssistantSession])
-    /// The change that waits under a token is stored. After a failure the session ends with a
-    /// restart.
-    case stored(StoreToken)
+    /// The change that waits under a token is stored. After a failure the change is stored with the
+    /// next call of its session.
+    case stored(StoreToken, failure: StoreFailure?)
     /// The server drains. Streams without a call would never end, so they are closed now.
     case drain
   }
@@ -98,13 +98,15 @@ public struct MCPServer: ServerRules {
     var isStreaming = false
   }
 
-  /// A response that waits until its session is stored.
+  /// A response that waits until its session is stored, or its end.
   private struct Storing: Sendable {
     var request: RequestID
-    var form: Form
-    var result: MCPCallResult
-    var refusal: RelayRefusal?
-    var isStreaming: Bool
+    var response: Response
+
+    enum Response: Sendable {
+      case result(Form, MCPCallResult, RelayRefusal?, isStreaming: Bool)
+      case reply(MCPReply)
+    }
   }
 
   /// The form of the response to a tool call.
@@ -149,11 +151,7 @@ public struct MCPServer: ServerRules {
     case .restored(let stored):
       sessions.restore(stored, at: now)
       conversations.restore(stored, at: now)
-    case .stored(let token):
-      guard let kept = storing.removeValue(forKey: token) else { break }
-      finish(
-        kept.request, kept.form, kept.result, refusal: kept.refusal,
-        isStreaming: kept.isStreaming)
+    case .stored(let token, let failure): stored(token, failure)
     case .drain: drain()
     }
     return takeEffects()
@@ -187,6 +185,25 @@ public struct MCPServer: ServerRules {
   private mutating func nextStoreToken() -> StoreToken {
     lastStoreToken += 1
     return StoreToken(lastStoreToken)
+  }
+
+  /// Sends the response that has waited for a change.
+  private mutating func stored(_ token: StoreToken, _ failure: StoreFailure?) {
+    guard let kept = storing.removeValue(forKey: token) else { return }
+    switch kept.response {
+    case .reply(let reply): answer(kept.request, reply)
+    case .result(let form, let result, let refusal, let isStreaming):
+      if failure != nil { storeFailed(form) }
+      finish(kept.request, form, result, refusal: refusal, isStreaming: isStreaming)
+    }
+  }
+
+  private mutating func storeFailed(_ form: Form) {
+    switch form {
+    case .rpc(let rpc): if let name = rpc.session { sessions.storeFailed(name) }
+    case .object(let name): if let name { conversations.storeFailed(name) }
+    case .call, .page: break
+    }
   }
 
   /// Whether responses wait until their sessions are stored.
@@ -262,21 +279,28 @@ extension MCPServer {
       outcome, of: call.tool, rejected: call.rejected, window: min(asked, wall)...wall)
     var refusal: RelayRefusal?
     if case .refused(let found) = outcome { refusal = found }
-    guard refusal == nil, let change = change(of: call.form) else {
+    guard let change = change(of: call.form, isAccepted: refusal == nil) else {
       return finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
     }
-    let token = nextStoreToken()
-    storing[token] = Storing(
-      request: request, form: call.form, result: result, isStreaming: call.isStreaming)
-    frame.emit(.store(token, [.session(change)]))
+    let response = Storing.Response.result(
+      call.form, result, refusal, isStreaming: call.isStreaming)
+    store([.session(change)], then: Storing(request: request, response: response))
   }
 
-  /// Returns the session or the conversation of a call that the relay accepted, if it has to be
-  /// stored. Those of clients that are not signed in are not stored.
-  private mutating func change(of form: Form) -> StoredAssistantSession? {
+  /// Stores changes. The response waits for them.
+  private mutating func store(_ changes: [RelayChange], then response: Storing) {
+    let token = nextStoreToken()
+    storing[token] = response
+    frame.emit(.store(token, changes))
+  }
+
+  /// Returns the session or the conversation of a call, if it has to be stored. Those of clients
+  /// that are not signed in are not stored before the relay accepts a call.
+  private mutating func change(of form: Form, isAccepted: Bool) -> StoredAssistantSession? {
     switch form {
-    case .rpc(let rpc): rpc.session.flatMap { sessions.store($0) }
-    case .object(let conversation): conversation.flatMap { conversations.store($0) }
+    case .rpc(let rpc): rpc.session.flatMap { sessions.store($0, isNew: isAccepted) }
+    case .object(let conversation):
+      conversation.flatMap { conversations.store($0, isNew: isAccepted) }
     case .call, .page: nil
     }
   }
@@ -462,7 +486,11 @@ extension MCPServer {
       if let stream = session?.stream { closeStream(stream) }
       for id in (session?.calls.values.map(\.self) ?? []).sorted() { cancel(id) }
       sessions[name] = nil
-      answer(request, MCPReply(200))
+      let ended = sessions.takeEnded()
+      guard !ended.isEmpty else { return answer(request, MCPReply(200)) }
+      store(
+        ended.map { .endSession($0) },
+        then: Storing(request: request, response: .reply(MCPReply(200))))
     } catch {
       reject(request, error)
     }

@@ -28,6 +28,8 @@ struct SessionTable: Sendable {
     var hash: TokenHash?
     /// The state of the session in the store; `nil` if it is not stored.
     var stored: StoredAssistantSession?
+    /// Whether that state could not be stored.
+    var isUnstored = false
 
     var isBusy: Bool { stream != nil || !calls.isEmpty }
   }
@@ -79,8 +81,7 @@ struct SessionTable: Sendable {
           && (session.owner == nil || session.owner == owner)
       }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
-      guard let oldest else { return false }
-      self[oldest.key] = nil
+      if let oldest { self[oldest.key] = nil } else if !replaceUnused(of: owner) { return false }
     }
     all[name] = Session(version: version, client: client, owner: owner, lastUsed: now)
     alarms.set(name, at: now.advanced(by: idle))
@@ -155,18 +156,39 @@ extension SessionTable {
     all[name]?.hash = hash
   }
 
+  /// Removes a stored session that was not used since the start, and that needs no sign-in or is one
+  /// of the same grant. Returns false if there is none.
+  private mutating func replaceUnused(of owner: TokenHash?) -> Bool {
+    let found = unused.values.filter { session in
+      session.bearer == nil && (session.owner == nil || session.owner == owner)
+    }
+    guard let first = found.map(\.id).min() else { return false }
+    unused[first] = nil
+    ended.append(first)
+    if unused.isEmpty { unusedUntil = nil }
+    return true
+  }
+
   /// Returns the session as it is to be stored; `nil` if it is stored like this, or if its hash is
   /// not known.
-  mutating func store(_ name: String) -> StoredAssistantSession? {
-    guard let session = all[name], let id = session.hash else { return nil }
+  ///
+  /// - Parameter isNew: Whether a session that is not stored yet is to be stored.
+  mutating func store(_ name: String, isNew: Bool) -> StoredAssistantSession? {
+    guard let session = all[name], let id = session.hash, isNew || session.stored != nil else {
+      return nil
+    }
     let stored = StoredAssistantSession(
       id: id, version: isOfConversations ? nil : session.version.rawValue, client: session.client,
       owner: session.owner, bearer: session.bearer, elicitsURL: session.elicitsURL,
       showsTokens: session.showsTokens)
-    guard stored != session.stored else { return nil }
+    guard stored != session.stored || session.isUnstored else { return nil }
     all[name]?.stored = stored
+    all[name]?.isUnstored = false
     return stored
   }
+
+  /// Records that the state of a session could not be stored. It is stored with the next call.
+  mutating func storeFailed(_ name: String) { all[name]?.isUnstored = true }
 
   /// Removes and returns the stored sessions that have ended.
   mutating func takeEnded() -> [TokenHash] {

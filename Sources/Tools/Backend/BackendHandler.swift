@@ -227,9 +227,6 @@ struct BackendHandler: SocketHandler {
   private mutating func give(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
     case .request(let id, let head, let body): take(id, head, body: body, on: hub)
-    // A node passes on complete requests, and these are checked before anything is done.
-    case .announced(let id, _) where hub.isFromNode(id): break
-    case .cut(let id, _, _) where hub.isFromNode(id): break
     case .announced(let id, let head): _ = first { $0.announce(id, head, head.wholePath) }
     case .cut(let id, let head, let body):
       _ = first { $0.cut(id, head, head.wholePath, body: body) }

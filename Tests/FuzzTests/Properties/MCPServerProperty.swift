@@ -128,7 +128,7 @@ struct MCPServerProperty {
       case .abandon(let ask): asks.removeAll { $0 == ask }
       case .answer(_, let reply): note(reply.session)
       case .begin(_, let session, _): note(session)
-      case .store(let token, _): try take(.stored(token))
+      case .store(let token, _): try take(.stored(token, failure: nil))
       case .watch, .write, .end: break
       }
     }

@@ -71,7 +71,7 @@ struct MCPInputs: ServerInputs {
     if !isRestored { restore() }
     if let store = stores.first, oneIn(2) {
       stores.removeFirst()
-      give(.stored(store.token))
+      give(.stored(store.token, failure: oneIn(4) ? .full(detail: "d") : nil))
     }
     passTime([.milliseconds(1), .seconds(1), .seconds(2), .seconds(3), .seconds(41)])
     switch number(0...39) {
@@ -193,8 +193,10 @@ extension MCPInputs {
     case .store(let token, let changes):
       require(changes.allSatisfy(\.isOfSession), "only sessions are stored")
       var request: RequestID?
-      if case .outcome(let ask, _, _, _) = input {
-        request = asked.first { $0.ask == ask }?.request
+      switch input {
+      case .outcome(let ask, _, _, _): request = asked.first { $0.ask == ask }?.request
+      case .request(let id, _, _): request = id
+      case .abandoned, .restored, .stored, .drain, nil: break
       }
       stores.append((token, request))
     }

@@ -175,10 +175,10 @@ struct MCPStage {
   }
 
   /// Confirms the changes that the store has taken.
-  mutating func confirmStores() {
+  mutating func confirmStores(failure: StoreFailure? = nil) {
     let tokens = storing
     storing = []
-    for token in tokens { feed(.stored(token)) }
+    for token in tokens { feed(.stored(token, failure: failure)) }
   }
 
   /// Starts a server anew with what was stored.

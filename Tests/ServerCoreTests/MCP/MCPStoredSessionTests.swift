@@ -175,4 +175,52 @@ import Testing
     stage.complete(.loggedOut)
     #expect(stage.stored.sessions.map(\.bearer) == [nil])
   }
+
+  @Test func `a state that could not be stored is stored with the next call`() {
+    var stage = MCPStage()
+    stage.holdsStore = true
+    let session = stage.initialize()
+    let login = call("direct_login", Self.pair, in: session, on: &stage)
+    stage.complete(.grant, token: MCPStage.token)
+    stage.confirmStores(failure: .full(detail: "no room"))
+    #expect(stage[login].reply?.status == 200)
+    call("get_health_metrics", in: session, on: &stage)
+    stage.complete(.data(#"{"success":true}"#))
+    #expect(stage.storing.count == 1)
+    stage.confirmStores()
+    call("get_health_metrics", in: session, on: &stage)
+    stage.complete(.data(#"{"success":true}"#))
+    #expect(stage.storing.isEmpty)
+  }
+
+  @Test func `a client that shows its token once needs it after a restart, too`() {
+    var stage = MCPStage()
+    let session = signedIn(&stage)
+    call("get_health_metrics", in: session, on: &stage) { $0.fields.bearer = MCPStage.hash(9) }
+    stage.complete(.refused(.tokenExpired))
+    #expect(stage.stored.sessions.map(\.showsTokens) == [true])
+    stage.restart()
+    call("get_health_metrics", in: session, on: &stage)
+    #expect(stage.asks.map(\.bearer) == [nil])
+  }
+
+  @Test func `the answer to a deletion waits until it is stored`() {
+    var stage = MCPStage()
+    let session = signedIn(&stage)
+    stage.holdsStore = true
+    let deletion = stage.request(.delete, session: session)
+    #expect(stage[deletion] == MCPStage.Received())
+    stage.confirmStores()
+    #expect(stage[deletion].reply?.status == 200)
+  }
+
+  @Test func `a full table replaces stored sessions that need no sign-in`() {
+    var stage = MCPStage { $0.maxSessions = 1 }
+    let id = MCPStage.hash(1)
+    stage.feed(.restored([StoredAssistantSession(id: id, version: "2025-11-25", bearer: id)]))
+    #expect(stage.initialize() == "")
+    stage = MCPStage { $0.maxSessions = 1 }
+    stage.feed(.restored([StoredAssistantSession(id: id, version: "2025-11-25")]))
+    #expect(stage.initialize() != "")
+  }
 }

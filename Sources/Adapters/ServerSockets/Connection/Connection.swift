@@ -64,6 +64,12 @@ final class Connection {
     }
   }
 
+  /// Whether the connection carries the response of another server, or the bytes to it.
+  var isAnsweredElsewhere: Bool {
+    guard case .passing(let passage) = phase else { return false }
+    return passage.isAnswered || passage.isSent
+  }
+
   /// The interest that the connection needs in its current phase.
   var wanted: Interest {
     let writing: Interest = isBackedUp ? .write : []

@@ -11,6 +11,10 @@ final class Passage {
   let passed: Passed?
   /// Whether the end of the stream was read.
   var hasEnded = false
+  /// Whether the other server has received the request.
+  var isSent = false
+  /// Whether the descriptor is not watched, because its stream has ended and is not read yet.
+  var isParked = false
   /// Whether the other server has begun its response.
   var isAnswered = false
   /// Whether nothing is read until the other connection has sent what is queued.
@@ -20,8 +24,10 @@ final class Passage {
   struct Passed {
     let request: RequestID
     let isUpgrade: Bool
-    /// The response if the other server sends none.
+    /// The response if the other server cannot be reached.
     let refusal: [UInt8]
+    /// The response if the other server has received the request and sends none.
+    let failure: [UInt8]
   }
 
   init(with other: ConnectionID, _ passed: Passed? = nil) {

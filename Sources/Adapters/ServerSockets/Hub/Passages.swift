@@ -17,9 +17,12 @@ extension SocketHub {
   /// - Parameters:
   ///   - message: The request for the other server. It must make the server close the connection
   ///     after its response.
-  ///   - refusal: The complete response if the server cannot be reached, or ends without a response.
+  ///   - time: The maximum time until the response begins.
+  ///   - refusal: The complete response if the server cannot be reached.
+  ///   - failure: The complete response if the server has received the request and sends none.
   public func pass(
-    _ request: RequestID, to server: SocketEndpoint, _ message: [UInt8], orAnswer refusal: [UInt8]
+    _ request: RequestID, to server: SocketEndpoint, _ message: [UInt8], within time: Duration,
+    orAnswer refusal: [UInt8], afterSending failure: [UInt8]
   ) {
     guard let (client, exchange, question) = unanswered(request) else { return }
     guard let descriptor = server.connect() else { return refuse(request, client, refusal) }
@@ -37,8 +40,10 @@ extension SocketHub {
     insert(node)
     client.phase = .passing(
       Passage(
-        with: id, Passage.Passed(request: request, isUpgrade: isUpgrade, refusal: refusal)))
-    limit(client, to: nil)
+        with: id,
+        Passage.Passed(
+          request: request, isUpgrade: isUpgrade, refusal: refusal, failure: failure)))
+    limit(client, to: time)
     node.outgoing.append(message)
     node.outgoing.append(early)
     limit(node, to: Self.connectTimeout)
@@ -70,13 +75,36 @@ extension SocketHub {
 
   /// Reads from the other connection again, after the queued bytes of this one were sent.
   func emptied(_ connection: Connection, _ passage: Passage) {
-    limit(connection, to: nil)
+    passage.isSent = true
+    if passage.passed == nil || passage.isAnswered { limit(connection, to: nil) }
     guard let (other, its) = partner(of: passage) else { return }
     if its.hasEnded { connection.shutWriting() }
     guard its.isHeldBack else { return }
     its.isHeldBack = false
+    if its.isParked {
+      its.isParked = false
+      other.watched = .read
+      _ = poller.add(other.descriptor, .read, token: other.id.number)
+    }
     touch(other)
     rememberUnread(other)
+  }
+
+  /// Stops watching a connection that has ended, and whose bytes are not read yet. The poller would
+  /// report its end all the time. Returns false if the bytes may be read.
+  func park(_ connection: Connection) -> Bool {
+    guard case .passing(let passage) = connection.phase, passage.isHeldBack else { return false }
+    passage.isParked = true
+    poller.remove(connection.descriptor)
+    return true
+  }
+
+  /// Ends a passed request whose response has not begun in time, or whose bytes are not accepted.
+  func expire(_ connection: Connection, _ passage: Passage) {
+    guard passage.passed != nil, !passage.isAnswered, let (node, _) = partner(of: passage) else {
+      return destroy(connection, as: .ended)
+    }
+    destroy(node, as: .ended)
   }
 
   /// Handles the end of what one connection sends. A client may still wait for its response.
@@ -98,7 +126,9 @@ extension SocketHub {
     }
     guard let (other, its) = partner(of: passage) else { return }
     guard let passed = its.passed else { return destroy(other, as: ending) }
-    if !its.isAnswered { other.outgoing.append(passed.refusal) }
+    if !its.isAnswered {
+      other.outgoing.append(passage.isSent ? passed.failure : passed.refusal)
+    }
     emit(.passed(passed.request, wasAnswered: its.isAnswered))
     leave(other)
     if !other.outgoing.isEmpty { limit(other, to: configuration.answerTimeout) }
@@ -148,7 +178,7 @@ public struct SocketEndpoint: Sendable, Hashable, CustomStringConvertible {
     let tcp = Int32(IPPROTO_TCP)
     for (level, name, value) in [
       (tcp, TCP_NODELAY, 1), (SOL_SOCKET, SO_KEEPALIVE, 1), (tcp, TCP_KEEPIDLE, 5),
-      (tcp, TCP_KEEPINTVL, 2), (tcp, TCP_KEEPCNT, 3),
+      (tcp, TCP_KEEPINTVL, 2), (tcp, TCP_KEEPCNT, 3), (tcp, TCP_USER_TIMEOUT, 11_000),
     ] {
       setOption(level, name, Int32(value), on: descriptor)
     }

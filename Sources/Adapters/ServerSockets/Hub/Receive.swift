@@ -29,7 +29,8 @@ extension SocketHub {
 
   /// Starts HTTP on a connection.
   func begin(_ connection: Connection) {
-    connection.phase = .exchange(Exchange(limits: configuration.http))
+    let limits = connection.isFromNode ? configuration.http.forNodes : configuration.http
+    connection.phase = .exchange(Exchange(limits: limits))
     limit(connection, to: configuration.headTimeout)
   }
 
@@ -88,5 +89,17 @@ extension SocketHub {
     case .bytes, .wouldBlock: break
     case .end, .failed: destroy(connection, as: .ended)
     }
+  }
+}
+
+extension HTTPLimits {
+  /// The limits for requests that nodes pass on. Nodes add fields. A request is not announced
+  /// before it was checked.
+  fileprivate var forNodes: HTTPLimits {
+    var limits = self
+    limits.maxHeadBytes += 1_024
+    limits.maxHeaderCount += 8
+    limits.announcedPaths = []
+    return limits
   }
 }

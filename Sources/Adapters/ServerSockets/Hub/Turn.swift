@@ -28,6 +28,7 @@ extension SocketHub {
     }
     guard let connection = connection(id) else { return }
     if readiness.isBroken, !readiness.isReadable {
+      if park(connection) { return }
       return destroy(connection, as: .reset(detail: "hung up"))
     }
     // Only an exchange that waits for its response watches for this, and it reads nothing in that
@@ -73,7 +74,8 @@ extension SocketHub {
 
   private func expire(_ connection: Connection) {
     switch connection.phase {
-    case .handshake, .leaving, .lingering, .open, .passing: destroy(connection, as: .ended)
+    case .handshake, .leaving, .lingering, .open: destroy(connection, as: .ended)
+    case .passing(let passage): expire(connection, passage)
     case .exchange(let exchange): expire(connection, exchange)
     }
   }
@@ -110,8 +112,11 @@ extension SocketHub {
       switch unsafe connection.write(bytes) {
       case .bytes(let written):
         connection.outgoing.consume(written)
-        // A client that accepts a file slowly has the time for each piece.
-        if connection.outgoing.hasFile { limit(connection, to: configuration.answerTimeout) }
+        // A client that accepts a file slowly has the time for each piece, and so has one that
+        // another server answers.
+        if connection.outgoing.hasFile || connection.isAnsweredElsewhere {
+          limit(connection, to: configuration.answerTimeout)
+        }
       case .wouldBlock:
         connection.isBackedUp = true
         return

@@ -15,6 +15,11 @@ struct NodePassage: Sendable {
   private static let field = "x-holdfast-node"
   /// The maximum difference between the clock of the sender and that of the receiver, in seconds.
   static let tolerance: Int64 = 60
+  /// The maximum time until the other node begins its response. A call of an assistant takes at most
+  /// 45 s.
+  static let answerLimit = Duration.seconds(60)
+  /// The maximum time until the other node answers an upgrade.
+  static let upgradeLimit = Duration.seconds(15)
   /// The fields that a node removes: those of one connection (RFC 9110 section 7.6.1), those that
   /// frame the body, and those that the node sets.
   private static let replaced: Set<String> = [
@@ -46,8 +51,10 @@ struct NodePassage: Sendable {
   func message(
     _ head: HTTPRequestHead, _ body: [UInt8]?, of client: NetworkAddress?
   ) -> [UInt8] {
-    var fields = head.headers.filter { !Self.replaced.contains($0.name) }
-      .map { ($0.name, $0.value) }
+    let named = head.all("connection").joined(separator: ",").lowercased().split(separator: ",")
+      .map { name in String(name.filter { $0 != " " && $0 != "\t" }) }
+    let removed = Self.replaced.union(named).subtracting(body == nil ? ["upgrade"] : [])
+    var fields = head.headers.filter { !removed.contains($0.name) }.map { ($0.name, $0.value) }
     fields.append(("connection", body == nil ? "Upgrade" : "close"))
     if let body { fields.append(("content-length", String(body.count))) }
     let client = client?.text ?? ""

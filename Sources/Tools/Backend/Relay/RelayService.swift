@@ -249,7 +249,9 @@ struct RelayService: Service {
     case .abandon(let id):
       if calls.removeValue(forKey: id) != nil { context.feed(.relay(.abandoned(id))) }
     case .store(let token, let changes):
-      context.write([Write(done: { _ in .assistants(.stored(token)) }, changes: changes)])
+      context.write([
+        Write(done: { .assistants(.stored(token, failure: $0)) }, changes: changes)
+      ])
     }
   }
 

@@ -15,6 +15,7 @@ final class AbsentRunner<S: Service>: RunningService {
 
   private struct Passed {
     var connection: ConnectionID
+    var isUpgrade: Bool
     var line: LogLine
     var since: Instant
   }
@@ -23,7 +24,9 @@ final class AbsentRunner<S: Service>: RunningService {
     (self.hub, self.log, self.passage) = (hub, log, passage)
   }
 
-  var deadline: Instant? { endings.map { $0.next.first?.at ?? $0.last } }
+  var deadline: Instant? {
+    endings.flatMap { $0.next.first?.at ?? ($0.last > hub.now ? $0.last : nil) }
+  }
   var isFinished: Bool { passed.isEmpty || endings.map { $0.last <= hub.now } ?? false }
 
   func health(_ check: StoreChecks.Outcome) -> ServiceHealth { .ok }
@@ -36,9 +39,10 @@ final class AbsentRunner<S: Service>: RunningService {
     passed = [:]
   }
 
-  /// Ends the passed connections one after the other, so that clients do not return together.
+  /// Ends the passed sockets one after the other, so that clients do not return together. Other
+  /// requests have until the end of the window.
   func drain(within window: Duration) {
-    let requests = passed.keys.sorted()
+    let requests = passed.filter(\.value.isUpgrade).keys.sorted()
     let step = window / max(requests.count, 1)
     endings = (
       requests.enumerated().map { (hub.now.advanced(by: step * ($0.offset + 1)), $0.element) },
@@ -63,26 +67,33 @@ final class AbsentRunner<S: Service>: RunningService {
     line.route = route.name
     guard let connection = hub.connection(of: request) else { return true }
     line.connection = connection.number
-    // Balancers and clients try again within seconds.
+    // Nothing was done, so clients may repeat the request.
     let refusal = HTTPRefusal(
       503, "another node runs this service", retryAfter: .seconds(2))
     // What another node has passed on is not passed on again.
-    guard let passage, !hub.isFromNode(connection), let node = passage.holder() else {
+    guard let passage, endings == nil, !hub.isFromNode(connection), let node = passage.holder()
+    else {
       line.status = refusal.status
       log.note(line)
       hub.respond(
         to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
       return true
     }
-    passed[request] = Passed(connection: connection, line: line, since: hub.now)
+    passed[request] = Passed(
+      connection: connection, isUpgrade: body == nil, line: line, since: hub.now)
+    let client = hub.client(of: connection, head, through: passage.proxies)
+    let failure = HTTPRefusal(502, "the node that runs this service ended before it answered")
     hub.pass(
-      request, to: node,
-      passage.message(
-        head, body, of: hub.client(of: connection, head, through: passage.proxies)),
-      orAnswer: HTTPResponseWriter.bytes(
-        status: refusal.status, headers: refusal.headers, body: refusal.bytes, keepAlive: false,
-        omitsBody: head.method == "HEAD"))
+      request, to: node, passage.message(head, body, of: client),
+      within: body == nil ? NodePassage.upgradeLimit : NodePassage.answerLimit,
+      orAnswer: bytes(of: refusal, to: head), afterSending: bytes(of: failure, to: head))
     return true
+  }
+
+  private func bytes(of refusal: HTTPRefusal, to head: HTTPRequestHead) -> [UInt8] {
+    HTTPResponseWriter.bytes(
+      status: refusal.status, headers: refusal.headers, body: refusal.bytes, keepAlive: false,
+      omitsBody: head.method == "HEAD")
   }
 
   func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool { false }

@@ -14,8 +14,8 @@ package enum NodeChange: Sendable, Hashable {
   case role(Bool)
   /// The epoch of the synced samples, if it has changed.
   case syncEpoch(String)
-  /// The list of removed members, at the begin and if it has changed.
-  case removals([UInt8])
+  /// The list of removed members, at the beginning and if it has changed.
+  case removals
 }
 
 /// The facts about a node that the other nodes can see.
@@ -53,8 +53,8 @@ package final class DatabaseNode: Sendable {
     var reported: (hasLease: Bool, roleTerm: Int64?, syncEpoch: String?) = (true, nil, nil)
     /// The number of attempts to run transactions, in all lanes.
     var attempts: Int64 = 0
-    /// The version of the list of removed members that was reported.
-    var removals: Int64 = 0
+    /// The list of removed members that was reported; version 0 before that.
+    var removals: (version: Int64, content: [UInt8]?) = (0, nil)
     var isClosed = false
     var keeper: LeaseKeeper?
     var tasks: [Task<Void, Never>] = []
@@ -76,7 +76,7 @@ package final class DatabaseNode: Sendable {
   /// The machine, and the file that is the directory's identity. A copy of a directory differs in it.
   var place: String { file.place }
   private let state = Mutex(State())
-  /// The changes of what the node may do. At the begin it has a lease and no role.
+  /// The changes of what the node may do. At the beginning it has a lease and no role.
   package let changes: AsyncStream<NodeChange>
   private let reports: AsyncStream<NodeChange>.Continuation
 
@@ -227,13 +227,25 @@ package final class DatabaseNode: Sendable {
     file.release()
   }
 
-  /// Stores a list of removed members for all nodes, which learn of it within 2 s.
-  package func publish(removals: [UInt8]) async throws(StoreFailure) {
+  /// Changes the list of removed members of all nodes, which learn of it within 2 s.
+  ///
+  /// - Parameter change: Returns the new list for the stored one, which is `nil` before the first; or
+  ///   `nil` to leave it as it is. It is called again if another node was faster, and after a failure
+  ///   with each renewal of the lease, until it has succeeded or a newer change takes its place.
+  package func changeRemovals(
+    _ change: @escaping @Sendable ([UInt8]?) -> [UInt8]?
+  ) async throws(StoreFailure) {
     guard let keeper = state.withLock({ $0.keeper }) else {
       throw .closed
     }
-    try await keeper.publish(removals: removals)
+    try await keeper.changeRemovals(change)
   }
+
+  /// The list of removed members of all nodes, at most as old as a renewal of the lease; `nil` if none
+  /// was stored.
+  package var removals: [UInt8]? { state.withLock { $0.removals.content } }
+
+  fileprivate var removalsVersion: Int64 { state.withLock { $0.removals.version } }
 
   /// Why the node may not use the database now; `nil` if it may.
   package var reason: String? {
@@ -276,11 +288,15 @@ package final class DatabaseNode: Sendable {
     }
   }
 
-  private func report(removals row: Row) throws(DatabaseFailure) {
+  /// Takes a version of the list of removed members and its content.
+  fileprivate func take(removals row: Row) throws(DatabaseFailure) {
     do throws(StoreFailure) {
-      let (version, content) = (try row.integer(0), try row.optionalBlob(1) ?? [])
-      state.withLock { $0.removals = max($0.removals, version) }
-      reports.yield(.removals(content))
+      let list: (Int64, [UInt8]?) = (try row.integer(0), try row.optionalBlob(1) ?? [])
+      let isNew = state.withLock { state in
+        defer { state.removals = list }
+        return state.removals != list
+      }
+      if isNew { reports.yield(.removals) }
     } catch {
       throw .store(error)
     }
@@ -308,6 +324,36 @@ package final class DatabaseNode: Sendable {
     }
   }
 
+  /// The commands that take the role if no node has it, and read what other nodes have changed.
+  private var claims: [Command] {
+    [
+      Command(
+        "SELECT claim_role($1, $2, $3)", [.text(Self.role), .uuid(run), .flag(mayTakeRole)]),
+      Command("SELECT epoch FROM sync_store"),
+      Command(
+        """
+        SELECT a.address FROM roles r JOIN nodes n ON n.run = r.run
+          JOIN node_addresses a ON a.run = r.run
+        WHERE r.role = $1 AND r.run <> $2 AND n.lease_until > clock_timestamp()
+        """, [.text(Self.role), .uuid(run)]),
+      // The version is lower after the database was restored from a backup.
+      Command(
+        "SELECT version, content FROM removals WHERE version <> $1",
+        [.integer(state.withLock { $0.removals.version })]),
+    ]
+  }
+
+  /// Takes the responses to `claims`.
+  private func take(claims rows: ArraySlice<[Row]>) throws(DatabaseFailure) {
+    let rows = Array(rows)
+    let term = try asked(rows[0])
+    let texts = rows[1...2].map { rows in
+      rows.first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
+    }
+    state.withLock { ($0.roleTerm, $0.syncEpoch, $0.holder) = (term, texts[0], texts[1]) }
+    if let row = rows[3].first { try take(removals: row) }
+  }
+
   /// Commits a renewal of the lease. Returns false if the database has no lease of this run.
   ///
   /// It is the first act on each connection: the commit of a former primary, whose standby is gone,
@@ -321,41 +367,16 @@ package final class DatabaseNode: Sendable {
     var commands = [
       Command(
         """
-        UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 second', address = $4
+        UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 second'
         WHERE id = $1 AND run = $2 RETURNING 1
         """,
-        [
-          .uuid(id), .uuid(run), .small(Int32(NodeLease.term.components.seconds)),
-          .text(facts.address),
-        ])
+        [.uuid(id), .uuid(run), .small(Int32(NodeLease.term.components.seconds))])
     ]
-    if claims, !moves {
-      commands.append(
-        Command(
-          "SELECT claim_role($1, $2, $3)",
-          [.text(Self.role), .uuid(run), .flag(mayTakeRole)]))
-      commands.append(Command("SELECT epoch FROM sync_store"))
-      commands.append(
-        Command(
-          """
-          SELECT n.address FROM roles r JOIN nodes n ON n.run = r.run
-          WHERE r.role = $1 AND r.run <> $2 AND n.lease_until > clock_timestamp()
-            AND n.address <> ''
-          """, [.text(Self.role), .uuid(run)]))
-      commands.append(
-        Command(
-          "SELECT version, content FROM removals WHERE version > $1",
-          [.integer(state.withLock { $0.removals })]))
-    }
+    if claims, !moves { commands += self.claims }
     let rows = try connection.run(commands)
     guard !rows[0].isEmpty else { return false }
-    if rows.count > 3 {
-      let term = try asked(rows[1])
-      let texts = rows[2...3].map { rows in
-        rows.first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
-      }
-      state.withLock { ($0.roleTerm, $0.syncEpoch, $0.holder) = (term, texts[0], texts[1]) }
-      if let row = rows[4].first { try report(removals: row) }
+    if rows.count > 1 {
+      try take(claims: rows.dropFirst())
     } else {
       // After the end of a lease another node may have the role.
       state.withLock { state in
@@ -375,6 +396,8 @@ private actor LeaseKeeper {
   private let node: DatabaseNode
   private var connection: Connection?
   private var hasRegistered = false
+  /// The change of the list of removed members that was not stored yet.
+  private var change: (@Sendable ([UInt8]?) -> [UInt8]?)?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -415,7 +438,9 @@ private actor LeaseKeeper {
 
   private func renew() throws(DatabaseFailure) {
     let connection = try connected()
-    if hasRegistered, try node.renew(connection, claims: true) { return }
+    if hasRegistered, try node.renew(connection, claims: true) {
+      return try storeChange(on: connection)
+    }
     // A transaction of the former node may hold its lock for 10 s.
     let rows = try connection.run(
       [
@@ -433,9 +458,27 @@ private actor LeaseKeeper {
           detail: refusal(by: String(decoding: other, as: UTF8.self), row.columns[1]?.first == 1)))
     }
     hasRegistered = true
+    try storeAddress(on: connection)
     guard try node.renew(connection, claims: true) else {
       throw .lost(detail: "the lease was not stored")
     }
+    try storeChange(on: connection)
+  }
+
+  /// Stores the address for requests that other nodes pass on, and removes those of nodes that are gone.
+  private func storeAddress(on connection: Connection) throws(DatabaseFailure) {
+    var commands = [
+      Command("DELETE FROM node_addresses WHERE run NOT IN (SELECT run FROM nodes)")
+    ]
+    if !node.facts.address.isEmpty {
+      commands.append(
+        Command(
+          """
+          INSERT INTO node_addresses(run, address) VALUES ($1, $2)
+          ON CONFLICT (run) DO UPDATE SET address = excluded.address
+          """, [.uuid(node.run), .text(node.facts.address)]))
+    }
+    _ = try connection.run(commands)
   }
 
   /// Returns why another node prevents this one from using the database.
@@ -451,22 +494,42 @@ private actor LeaseKeeper {
       + "one. Wait for the end of the move. If the data directory is a copy, remove its file \"node\"."
   }
 
-  func publish(removals: [UInt8]) throws(StoreFailure) {
+  /// Changes the list of removed members. A change that fails is tried again after each renewal.
+  func changeRemovals(
+    _ change: @escaping @Sendable ([UInt8]?) -> [UInt8]?
+  ) throws(StoreFailure) {
+    self.change = change
     do throws(DatabaseFailure) {
       let connection = try connected()
       guard try node.renew(connection) else { throw .lost(detail: "there is no lease") }
-      _ = try connection.run([
+      try storeChange(on: connection)
+    } catch {
+      throw error.asStoreFailure
+    }
+  }
+
+  private func storeChange(on connection: Connection) throws(DatabaseFailure) {
+    while let change {
+      let found = try connection.run([Command("SELECT version, content FROM removals")])[0].first
+      if let found { try node.take(removals: found) }
+      guard let content = change(found == nil ? nil : node.removals) else {
+        self.change = nil
+        return
+      }
+      // Another node may have changed the list since it was read.
+      let stored = try connection.run([
         Command(
           """
           INSERT INTO removals(version, content) VALUES (1, $1)
           ON CONFLICT (is_single) DO UPDATE
           SET version = removals.version + 1, content = excluded.content
-          WHERE removals.content <> excluded.content
-          """, [.blob(removals)])
+          WHERE removals.version = $2
+          RETURNING version, content
+          """, [.blob(content), .integer(found == nil ? 0 : node.removalsVersion)])
       ])
-      _ = try node.renew(connection, claims: true)
-    } catch {
-      throw error.asStoreFailure
+      guard let row = stored[0].first else { continue }
+      self.change = nil
+      try node.take(removals: row)
     }
   }
 
@@ -480,7 +543,9 @@ private actor LeaseKeeper {
 
   private func leave() {
     _ = try? connection?.run(
-      [Command("DELETE FROM nodes WHERE run = $1", [.uuid(node.run)])], within: .seconds(1))
+      ["nodes", "node_addresses"].map {
+        Command("DELETE FROM \($0) WHERE run = $1", [.uuid(node.run)])
+      }, within: .seconds(1))
     connection = nil
   }
 }

@@ -8,11 +8,15 @@ import HoldfastCore
 enum Migrations {
   /// The version of the tables that this software writes.
   static let version: Int32 = 2
+  /// The tables of version 1.
+  static let first = [
+    tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables,
+  ]
   /// What each version adds to the tables of the one before, from version 2 on.
   private static let additions = [
     """
-    -- The address for requests that other nodes pass on.
-    ALTER TABLE nodes ADD COLUMN address bytea NOT NULL DEFAULT '';
+    -- The addresses for requests that other nodes pass on. A change of `nodes` would wait for a dump.
+    CREATE TABLE node_addresses(run uuid PRIMARY KEY, address bytea NOT NULL);
     \(RelaySchema.sessions)
     -- The list of removed members that all nodes use.
     CREATE TABLE removals(
@@ -40,8 +44,7 @@ enum Migrations {
       """, within: patience)
     guard let found = try installed(on: connection) else {
       try connection.runScript(
-        ([tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables]
-          + additions).joined(separator: "\n")
+        (first + additions).joined(separator: "\n")
           + "\nINSERT INTO schema_version VALUES (\(version), 1);\nCOMMIT;", within: patience)
       return
     }

@@ -34,6 +34,7 @@ final class NodeMembership: Sendable {
       name: configuration.nodeName ?? DatabaseNode.hostName, secrets: try secrets(configuration),
       version: MCPResult.serverVersion, address: address?.description ?? "")
     let tokens = try Tokens.open(for: configuration)
+    let membership: NodeMembership
     do throws(StoreFailure) {
       let nats = try configuration.bus.map { urls throws(StoreFailure) in try NATSSettings(urls) }
       let node = try await DatabaseNode.open(
@@ -41,10 +42,17 @@ final class NodeMembership: Sendable {
       let passage = NodePassage(tokens, configuration.proxies) {
         node.holder.flatMap { SocketEndpoint($0) }
       }
-      return NodeMembership(
+      membership = NodeMembership(
         node, try await bus(of: node, over: nats), address == nil ? nil : passage)
     } catch {
       throw .store(error)
+    }
+    do throws(BackendError) {
+      try await membership.shareRemovals(of: configuration.dataDirectory)
+      return membership
+    } catch {
+      await membership.close()
+      throw error
     }
   }
 
@@ -121,7 +129,7 @@ final class NodeMembership: Sendable {
           backend.log.note(.leaseLost, node.reason)
           await backend.heard(.cutOff)
         case .syncEpoch(let epoch): await backend.adopt(syncEpoch: epoch)
-        case .removals(let content): await backend.adopt(removals: content)
+        case .removals: await backend.adoptSharedRemovals()
         case .role(true): await take(backend, setup)
         case .role(false): await backend.leaveServicesOfOneNode()
         }

@@ -19,40 +19,48 @@ extension Backend {
 
   /// Removes a user from a shop, even if the user's token names the shop. The removal is stored on
   /// disk, and holds for all nodes.
-  public func removeMember(_ user: String, of shop: ShopID) async throws(BackendError) {
-    try await change { $0.insert(Membership(shop: shop, user: user)) }
-  }
-
-  /// Readmits a removed user to a shop.
-  public func readmitMember(_ user: String, to shop: ShopID) async throws(BackendError) {
-    try await change { $0.remove(Membership(shop: shop, user: user)) }
-  }
-
-  /// Reloads the list of removed members. With several nodes, it becomes the list of all of them.
   ///
-  /// - Throws: `.file` if the list is invalid. The previous list then remains in force. `.store` if
-  ///   the other nodes cannot be told; the list holds at this node then. Errors are logged.
+  /// - Throws: `.store` if the other nodes cannot be told now. The change holds at this node then, and
+  ///   they are told when the database is back.
+  public func removeMember(_ user: String, of shop: ShopID) async throws(BackendError) {
+    try await change(Membership(shop: shop, user: user), isRemoved: true)
+  }
+
+  /// Readmits a removed user to a shop, as `removeMember` removes one.
+  public func readmitMember(_ user: String, to shop: ShopID) async throws(BackendError) {
+    try await change(Membership(shop: shop, user: user), isRemoved: false)
+  }
+
+  /// Reloads the list of removed members. With several nodes, what was changed in it since this node
+  /// has adopted the list of all nodes is changed in that list.
+  ///
+  /// - Throws: `.file` if the list is invalid. The previous list then remains in force. `.store` as
+  ///   `removeMember`. Errors are logged.
   public func reload() async throws(BackendError) {
     _ = try sockets()
+    adoptSharedRemovals()
     do {
-      let removed = Set(try removals.read()).sorted()
-      try adopt(removed)
-      try await share(removed)
+      let change = try removals.change()
+      try adopt(change.list.sorted())
+      try await membership?.share(change)
     } catch {
       log.note(.reloadFailed, error.description)
       throw error
     }
   }
 
-  private var removals: RemovalsFile { RemovalsFile(directory: configuration.dataDirectory) }
+  private var removals: SharedRemovals { SharedRemovals(directory: configuration.dataDirectory) }
 
-  private func change(_ body: (inout Set<Membership>) -> Void) async throws(BackendError) {
+  private func change(
+    _ member: Membership, isRemoved: Bool
+  ) async throws(BackendError) {
     _ = try sockets()
-    var removed = Set(try removals.read())
-    body(&removed)
-    try removals.write(removed.sorted())
-    try adopt(removed.sorted())
-    try await share(removed.sorted())
+    adoptSharedRemovals()
+    var change = try removals.change()
+    change.set(member, isRemoved: isRemoved)
+    try removals.write(change)
+    try adopt(change.list.sorted())
+    try await membership?.share(change)
   }
 
   private func adopt(_ removed: [Membership]) throws(BackendError) {
@@ -67,29 +75,59 @@ extension Backend {
 
   // MARK: Several nodes
 
-  /// Stores the list for all nodes.
-  private func share(_ removed: [Membership]) async throws(BackendError) {
-    guard let membership else { return }
+  /// Adopts the list of all nodes if it is new, and keeps what was changed here.
+  func adoptSharedRemovals() {
+    guard let content = membership?.node.removals else { return }
+    let files = removals
+    do throws(BackendError) {
+      let list = try RemovalsFile.shared(content)
+      if files.hasAdopted(list) { return }
+      let change: RemovalsChange
+      do throws(BackendError) {
+        change = try files.change()
+      } catch {
+        try adopt(list.sorted())
+        throw error
+      }
+      // The list holds even if it cannot be written.
+      try adopt(change.applied(to: list).sorted())
+      try files.adopt(list, with: change)
+    } catch {
+      log.note(.reloadFailed, error.description)
+    }
+  }
+}
+
+extension NodeMembership {
+  /// Changes the list of removed members of all nodes. If the database is away, the change is stored
+  /// when it is back.
+  func share(_ change: RemovalsChange) async throws(BackendError) {
     do throws(StoreFailure) {
-      try await membership.node.publish(removals: RemovalsFile.encode(removed))
+      try await node.changeRemovals { change.applied(to: $0) }
     } catch {
       throw .store(error)
     }
   }
 
-  /// Adopts the list of all nodes, and writes it to the file of this one.
-  func adopt(removals content: [UInt8]) {
-    do {
-      let removed: [Membership]
-      do throws(JSONError) {
-        removed = try RemovalsFile.decode(content)
-      } catch {
-        throw BackendError.file(path: "the list of removed members", detail: error.detail)
-      }
-      if (try? removals.read()).map({ Set($0) }) != Set(removed) { try removals.write(removed) }
-      try adopt(removed)
+  /// Shares what was changed in the file of this node while it was stopped, and brings the file up to
+  /// date. At the first start in a directory, the members that the file names are added to the list.
+  func shareRemovals(of directory: String) async throws(BackendError) {
+    let files = SharedRemovals(directory: directory)
+    let change = try files.change()
+    try await share(change)
+    guard let content = node.removals else { return }
+    let list = try RemovalsFile.shared(content)
+    try files.adopt(list, with: change)
+  }
+}
+
+extension RemovalsFile {
+  /// Returns the list of all nodes.
+  fileprivate static func shared(_ content: [UInt8]) throws(BackendError) -> Set<Membership> {
+    do throws(JSONError) {
+      return Set(try decode(content))
     } catch {
-      log.note(.reloadFailed, "\(error)")
+      throw .file(path: "the list of removed members in the database", detail: error.detail)
     }
   }
 }

@@ -170,12 +170,10 @@ struct DatabaseBackendTests {
     await #expect(throws: BackendError.self) { try await backend.start() }
   }
 
-  private func playTwoNodes(bus: String? = nil) async throws {
-    let scratch = try Scratch()
-    let database = try await TestDatabase()
-    let token = try Tokens.open(in: scratch("a")).issue(
-      user: "ann", name: "Ann", shops: [try #require(ShopID("bakery"))],
-      ttl: .seconds(3_600))
+  /// Starts two nodes, the second one after it was refused without the secrets of the first.
+  private func twoBackends(
+    in scratch: Scratch, _ database: TestDatabase, bus: String?
+  ) async throws -> (backends: [Backend], urls: [String]) {
     var backends: [Backend] = []
     var urls: [String] = []
     for name in ["a", "b"] {
@@ -186,14 +184,28 @@ struct DatabaseBackendTests {
       if name == "b" {
         let missing = Backend(configuration)
         await #expect(throws: BackendError.self, "other secrets") { try await missing.start() }
-        for file in ["secret", "session-key"] {
-          try await Shell.run(["cp", "-p", scratch("a/\(file)"), scratch("b/\(file)")])
-        }
+        try await copySecrets(in: scratch)
       }
       let backend = Backend(configuration)
       urls.append(try await backend.start().url)
       backends.append(backend)
     }
+    return (backends, urls)
+  }
+
+  private func copySecrets(in scratch: Scratch) async throws {
+    for file in ["secret", "session-key"] {
+      try await Shell.run(["cp", "-p", scratch("a/\(file)"), scratch("b/\(file)")])
+    }
+  }
+
+  private func playTwoNodes(bus: String? = nil) async throws {
+    let scratch = try Scratch()
+    let database = try await TestDatabase()
+    let token = try Tokens.open(in: scratch("a")).issue(
+      user: "ann", name: "Ann", shops: [try #require(ShopID("bakery"))],
+      ttl: .seconds(3_600))
+    let (backends, urls) = try await twoBackends(in: scratch, database, bus: bus)
     func run(_ step: String) async throws -> String {
       try await Shell.run(["python3", "-c", Self.twoNodes] + urls + [token, step])
     }

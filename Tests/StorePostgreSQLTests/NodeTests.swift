@@ -145,11 +145,12 @@ struct NodeTests {
     let scratch = try Scratch()
     let database = try await TestDatabase()
     await (try await database.node(in: scratch.path)).close()
-    try database.execute("UPDATE schema_version SET version = 3, oldest_reader = 1")
+    let next = Migrations.version + 1
+    try database.execute("UPDATE schema_version SET version = \(next), oldest_reader = 1")
     await (try await database.node(in: scratch.path)).close()
-    try database.execute("UPDATE schema_version SET oldest_reader = 2")
+    try database.execute("UPDATE schema_version SET oldest_reader = \(next)")
     let refusal = await failure { _ = try await database.node(in: scratch.path) }
-    #expect(refusal.contains("format 3"))
+    #expect(refusal.contains("format \(next)"))
   }
 
   @Test func `nothing is lost or doubled when the server is killed under load`() async throws {

@@ -144,6 +144,8 @@ import Testing
       $0.session.turnLimit = limit
     }
     #expect(result == .failure(error: "no answer within \(text)"))
+    // The handler may have been ended before it opened the pipe.
+    try pipe.opened().close()
     #expect(NamedPipe.isLeft(reader))
   }
 

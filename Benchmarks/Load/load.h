@@ -75,8 +75,8 @@ _Noreturn void serve_least(const char *chain, const char *key);
 /// Each poster waits for the response before its next post.
 void accept_load(int connections, double seconds);
 /// Runs `connections` posters for some seconds, during which posts may be refused and connections
-/// end. Prints how many were accepted and refused, and the longest times in seconds without an
-/// accepted post: of all posters together, and of one of them.
+/// end. Prints how many were accepted and refused, the longest times in seconds without an accepted
+/// post: of all posters together, and of one of them; and the times in the texts of the accepted posts.
 void outage_load(int connections, double seconds);
 
 /// Posts at a given rate.

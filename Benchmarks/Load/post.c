@@ -107,11 +107,16 @@ static void nats_post(Peer *peer, bool waits, uint64_t at) {
                     : snprintf(text, sizeof text, "PUB bench %d\r\n%s\r\n", bytes, body);
   peer_send(peer, 0x82, text, (size_t)count);
   uint8_t buffer[8192];
+  size_t have = 0;
+  // A reply may be divided between two reads.
   while (waits) {
-    long got = peer_read(peer, buffer, sizeof buffer);
+    if (have == sizeof buffer) fail("answer to a publisher is too long");
+    long got = peer_read(peer, buffer + have, sizeof buffer - have);
     if (got < 0) fail("answer to a publisher");
-    if (memmem(buffer, (size_t)got, "\"error\"", 7)) fail("a publication was refused");
-    if (memmem(buffer, (size_t)got, "\"seq\"", 5)) return;
+    if (got == 0) fail("a publication has no answer in 10 s");
+    have += (size_t)got;
+    if (memmem(buffer, have, "\"error\"", 7)) fail("a publication was refused");
+    if (memmem(buffer, have, "\"seq\"", 5)) return;
   }
 }
 
@@ -161,12 +166,17 @@ void accept_load(int connections, double seconds) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /// The time of the newest accepted post, and the longest times without one.
 static uint64_t newest, gap, longest;
+/// The times in the texts of the accepted posts.
+static uint64_t *texts;
+static size_t text_room;
 static atomic_ulong refused;
 
-/// Takes an accepted post. `last` is the time of the accepted post before, of the
-/// same poster. Returns the present time.
-static uint64_t take_accepted(uint64_t last) {
+/// Takes an accepted post with the time in its text. `last` is the time of the accepted post before,
+/// of the same poster. Returns the present time.
+static uint64_t take_accepted(uint64_t sent, uint64_t last) {
   pthread_mutex_lock(&lock);
+  if (accepted == text_room) texts = realloc(texts, (text_room += 65536) * sizeof *texts);
+  texts[accepted++] = sent;
   uint64_t at = now();
   if (at - newest > gap) gap = at - newest;
   if (at - last > longest) longest = at - last;
@@ -181,10 +191,10 @@ static void *patient_poster(void *word) {
   uint64_t last = now();
   while (now() < stop_at) {
     if (fd < 0) fd = http_dial(number);
-    bool isRead = fd >= 0 && http_send(fd, number, now()) && http_read(fd, text, sizeof text);
+    uint64_t sent = now();
+    bool isRead = fd >= 0 && http_send(fd, number, sent) && http_read(fd, text, sizeof text);
     if (isRead && is_accepted(text)) {
-      last = take_accepted(last);
-      atomic_fetch_add(&accepted, 1);
+      last = take_accepted(sent, last);
       continue;
     }
     atomic_fetch_add(&refused, 1);
@@ -204,7 +214,9 @@ void outage_load(int connections, double seconds) {
   newest = now();
   run(connections, seconds, patient_poster);
   if (stop_at > newest && stop_at - newest > gap) gap = stop_at - newest;
-  printf("outage %lu %lu %.4f %.4f\n", accepted, refused, (double)gap / 1e9, (double)longest / 1e9);
+  printf("outage %lu %lu %.4f %.4f", accepted, refused, (double)gap / 1e9, (double)longest / 1e9);
+  for (size_t place = 0; place < accepted; place++) printf(" %lu", texts[place]);
+  printf("\n");
 }
 
 /// A client that asks one question after the other, and the time that each answer took.

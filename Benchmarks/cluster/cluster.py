@@ -9,6 +9,7 @@ indexes, and publications to JetStream. All files are on the disk of /var/tmp. P
 name and a number. `HoldfastBench run --only cluster` makes a table of them.
 """
 
+import collections
 import os
 import pathlib
 import random
@@ -112,13 +113,15 @@ class World:
         start = time.monotonic()
         self.database.fail_over()
         promoted = time.monotonic() - start
-        accepted, refused, gap, longest = load.end()
+        accepted, refused, gap, longest, *times = load.end()
         say("failover", gap)
         say("failover.one", longest)
         say("failover.promoted", promoted)
         say("failover.accepted", accepted)
         say("failover.refused", refused)
-        say("failover.lost", max(0, accepted - self.progress()[0]))
+        stored = self.database.primary.ask("SELECT substr(convert_from(text, 'UTF8'), 3, 20) FROM messages").split()
+        lost = collections.Counter(map(int, times)) - collections.Counter(map(int, stored))
+        say("failover.lost", lost.total())
         # The first checkpoint of the new primary would otherwise be part of some load.
         self.database.primary.ask("CHECKPOINT")
 

@@ -20,8 +20,9 @@ enum ServeCommand {
     "with PostgreSQL: the name of this node in `holdfast nodes`")
   private static let nodeAddress = Parameter.optional(
     "cluster-listen", .text("ADDRESS:PORT"), usual: "none, and such requests get 503",
-    "with PostgreSQL: take requests that other nodes pass on at this numeric address, and pass "
-      + "those for phones, assistants and sessions on to the node that runs them; not encrypted")
+    "with PostgreSQL: take requests from other nodes at this numeric address, and pass requests "
+      + "for phones, assistants and sessions on to the node that runs them; connections are not "
+      + "encrypted")
   private static let bus = Parameter.optional(
     "bus", .text("URL"), usual: "NOTIFY of the database",
     "with PostgreSQL: send the reports between nodes over NATS, such as "

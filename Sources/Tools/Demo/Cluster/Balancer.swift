@@ -54,6 +54,7 @@ actor Balancer {
         timeout client 75s
         timeout server 75s
         timeout tunnel 75s
+        timeout check 3s
         option redispatch 1
 
       frontend holdfast

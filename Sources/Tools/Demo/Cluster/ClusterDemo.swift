@@ -30,7 +30,7 @@ public struct ClusterDemo: Sendable {
 
   /// Plays the scenes in about a minute. Returns whether the ledger is clean.
   ///
-  /// Cancel the task to end the demo early. In every case, the demo leaves no processes or files
+  /// Cancel the task to end the demo early. Unless it is killed, the demo leaves no processes or files
   /// behind.
   public func run() async throws(DemoFailure) -> Bool {
     let programs = try Self.programs()

@@ -1,20 +1,20 @@
-import HoldfastCore
+package import HoldfastCore
 
 /// The right of a node to use the database, as a machine without a clock.
 ///
 /// The node renews the lease every 2 s with a commit. The database lets it end 10 s later by its own
 /// clock. The node trusts it for 8 s from the moment before it sent the renewal, by the clock since
 /// boot, which counts through a suspend.
-struct NodeLease: Sendable, Hashable {
+package struct NodeLease: Sendable, Hashable {
   /// The time between two renewals.
-  static let interval = Duration.seconds(2)
+  package static let interval = Duration.seconds(2)
   /// The time for which the node trusts a renewal, from before it was sent.
-  static let trust = Duration.seconds(8)
+  package static let trust = Duration.seconds(8)
   /// The time for which the database keeps a lease.
-  static let term = Duration.seconds(10)
+  package static let term = Duration.seconds(10)
 
   /// A fact for the lease.
-  enum Input: Sendable, Hashable {
+  package enum Input: Sendable, Hashable {
     /// The database confirmed a renewal that was sent at a time.
     case renewed(sent: Instant)
     /// A renewal failed. The lease goes on until its end.
@@ -31,10 +31,10 @@ struct NodeLease: Sendable, Hashable {
   private var nextRenewal: Instant?
 
   /// Creates a lease that the node does not have yet.
-  init() {}
+  package init() {}
 
   /// Takes an input.
-  mutating func handle(_ input: Input, at now: Instant) {
+  package mutating func handle(_ input: Input, at now: Instant) {
     switch input {
     case .renewed(let sent):
       guard ending == nil else { return }
@@ -50,19 +50,19 @@ struct NodeLease: Sendable, Hashable {
   }
 
   /// Returns whether the node may use the database.
-  func isValid(at now: Instant) -> Bool { trustedUntil.map { now < $0 } ?? false }
+  package func isValid(at now: Instant) -> Bool { trustedUntil.map { now < $0 } ?? false }
 
   /// Whether the lease will not come back.
-  var hasEnded: Bool { ending != nil }
+  package var hasEnded: Bool { ending != nil }
 
   /// Returns the time of the next renewal; `nil` if there will be none.
-  func renewal(at now: Instant) -> Instant? {
+  package func renewal(at now: Instant) -> Instant? {
     guard ending == nil else { return nil }
     return max(nextRenewal ?? now, now)
   }
 
   /// Returns why the node may not use the database; `nil` if it may.
-  func reason(at now: Instant) -> String? {
+  package func reason(at now: Instant) -> String? {
     if isValid(at: now) { return nil }
     if let ending { return ending }
     let cause = problem.map { " (\($0))" } ?? ""

@@ -378,9 +378,11 @@ package final class DatabaseNode: Sendable {
     if rows.count > 1 {
       try take(claims: rows.dropFirst())
     } else {
-      // After the end of a lease another node may have the role.
+      // After the end of a lease another node may have the role. While this commit waited, others
+      // saw the end of the lease before.
+      let now = BootClock().now
       state.withLock { state in
-        if !state.lease.isValid(at: sent) { state.roleTerm = nil }
+        if !state.lease.isValid(at: now) { state.roleTerm = nil }
       }
     }
     guard connection.timeline >= timeline else { throw .lost(detail: "a newer server was found") }

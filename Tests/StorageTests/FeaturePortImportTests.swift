@@ -35,16 +35,15 @@ import Testing
       StoredDrinks.self, StoredHealth.self, StoredHealthSamples.self, StoredLog.self,
       StoredLogs.self, StoredPhone.self, StoredPrompt.self, StoredQuestion.self, StoredRelay.self,
       StoredAssistantSession.self, StoredSessionAnswer.self, StoredSessionClient.self,
-      StoredSessionPrompt.self,
-      StoredSessions.self, StoredSync.self, StoredSyncQueue.self, StoredTimeline.self,
-      StoredTimelines.self, SummaryMetric.self, SummaryQuery.self, SyncBatch.self,
-      SyncDelivery.self, SyncHash.self, SyncIdentity.self, SyncOwner.self, SyncQueueStep.self,
-      SyncRaw.self, SyncReading.self, SyncRecord.self, SyncSample.self, SyncText.self,
-      SyncTime.self, SyncWorkout.self, SyncedType.self, TimelineChange.self, TimelineCommit.self,
-      TimelineKey.self, TimelineSnapshot.self, TokenHash.self, UUID128.self, UploadOutcome.self,
-      WorkoutValue.self, ZoneRules.self, Instant.self, LinkFailure.self, StoreFailure.self,
-      Timestamp.self,
+      StoredSessionPrompt.self, StoredSessions.self, StoredSync.self, StoredSyncQueue.self,
+      StoredTimeline.self, StoredTimelines.self, SummaryMetric.self, SummaryQuery.self,
+      SyncBatch.self, SyncDelivery.self, SyncHash.self, SyncIdentity.self, SyncOwner.self,
+      SyncQueueStep.self, SyncRaw.self, SyncReading.self, SyncRecord.self, SyncSample.self,
+      SyncText.self, SyncTime.self, SyncWorkout.self, SyncedType.self, TimelineChange.self,
+      TimelineCommit.self, TimelineKey.self, TimelineSnapshot.self, TokenHash.self, UUID128.self,
+      UploadOutcome.self, WorkoutValue.self, ZoneRules.self, Instant.self, LinkFailure.self,
+      StoreFailure.self, Timestamp.self,
     ]
-    #expect(types.count == 145)
+    #expect(types.count == 146)
   }
 }

@@ -47,12 +47,10 @@ actor ClusterStage {
     ledger.expected = scenes.map(\.trouble)
     ledger.hasTraffic = false
     policy = try DemoEnvironment.checked { () throws(PolicyError) in try DemoPolicy.policy() }
-    http = try DemoEnvironment.checked { () throws(LinkFailure) in
-      try HoldfastPlatform.network(proxy: "")
-    }
+    http = try Self.network()
     // The first of fifteen, below those that Linux selects.
     let port = UInt16.random(in: 10_240..<32_740)
-    let database = DatabasePair(programs, in: scratch("database"), ports: (port, port + 1))
+    let database = DatabasePair(programs, in: scratch("database"), from: port)
     let bus = BusServers(from: port + 9)
     (self.database, self.bus) = (database, bus)
     let places = zip(Self.names, (port + 3)...)
@@ -68,8 +66,8 @@ actor ClusterStage {
         ] + (bus.map { ["--bus", $0.url] } ?? []), environment: programs.environment)
     }
     let server = balancer.url
-    let followers = (1...Self.phoneCount).map { number in
-      Self.follower("phone-\(number)", in: scratch, program, server)
+    let followers = (1...Self.phoneCount).map {
+      Self.follower("phone-\($0)", in: scratch, program, server)
     }
     self.followers = followers
     customers = try Customers(
@@ -78,6 +76,12 @@ actor ClusterStage {
         await silence.end()
         for follower in followers { await follower.scene.note { $0.accept(entry) } }
       })
+  }
+
+  private static func network() throws(DemoFailure) -> any HTTPClient {
+    try DemoEnvironment.checked { () throws(LinkFailure) in
+      try HoldfastPlatform.network(proxy: "")
+    }
   }
 
   private static func follower(

@@ -22,9 +22,13 @@ struct DatabasePair: Sendable {
   /// Creates a pair that does not run.
   ///
   /// - Parameters:
-  ///   - folder: The folder for the files, which does not exist yet.
-  ///   - ports: The TCP ports of the two servers.
-  init(_ programs: DatabasePrograms, in folder: String, ports: (UInt16, UInt16)) {
+  ///   - folder: The folder for the files, which does not exist yet. If root starts the servers, another
+  ///     user runs them, who may not reach it; the files are in `/tmp` then.
+  ///   - port: The first of the TCP ports of the two servers.
+  init(_ programs: DatabasePrograms, in folder: String, from port: UInt16) {
+    let ports = (port, port + 1)
+    let folder =
+      geteuid() == 0 ? "/tmp/holdfast-database-\(UUID().uuidString.prefix(8))" : folder
     (self.programs, self.folder) = (programs, folder)
     let source = "host=127.0.0.1 port=\(ports.0) user=\(Self.user) application_name=standby"
     primary = DatabaseServer(
@@ -77,10 +81,11 @@ struct DatabasePair: Sendable {
       """)
   }
 
-  /// Ends both servers.
+  /// Ends both servers, and removes their files.
   func end() async {
     await standby.end()
     await primary.end()
+    try? FileManager.default.removeItem(atPath: folder)
   }
 }
 
@@ -196,16 +201,12 @@ struct DatabasePrograms: Sendable {
     }
   }
 
-  /// Creates a folder for the servers' user, who may also pass the folder around it.
+  /// Creates a folder for the servers' user.
   func makeFolder(_ path: String) async throws(DemoFailure) {
     let files = FileManager.default
-    let parent = URL(filePath: path).deletingLastPathComponent().path
     do {
       try files.createDirectory(
         atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      if geteuid() == 0 {
-        try files.setAttributes([.posixPermissions: 0o711], ofItemAtPath: parent)
-      }
     } catch {
       throw .setup("\(path) could not be created: \(error)")
     }

@@ -60,7 +60,7 @@ import Testing
     #expect(found.all("x-forwarded-for").map { NetworkAddress($0) } == [client])
     #expect(found.all("connection") == ["close"])
     #expect(found.first("forwarded") == nil && found.first("expect") == nil)
-    #expect(try passage().accepts(found, body))
+    #expect(try passage().origin(found, body) == .node)
   }
 
   @Test func `an upgrade stays one, and a request of HTTP 1.0 is passed on as such`() throws {
@@ -72,7 +72,7 @@ import Testing
       ])
     let (found, body) = try read(passage().message(upgrade, nil, of: nil))
     #expect(found.asksForWebSocket && body == nil)
-    #expect(try passage().accepts(found, body))
+    #expect(try passage().origin(found, body) == .node)
     let old = try head("GET", minorVersion: 0)
     #expect(try read(passage().message(old, [], of: nil)).0.minorVersion == 0)
   }
@@ -81,23 +81,23 @@ import Testing
     let client = try #require(NetworkAddress("192.0.2.7"))
     let (found, body) = try read(
       passage().message(head(fields: [("Host", "h")]), Array("xyz".utf8), of: client))
-    #expect(try !passage(2).accepts(found, body))
-    #expect(try !passage().accepts(found, Array("xyZ".utf8)))
+    #expect(try passage(2).origin(found, body) == .unknown)
+    #expect(try passage().origin(found, Array("xyZ".utf8)) == .unknown)
     var other = found
     other.method = "PUT"
-    #expect(try !passage().accepts(other, body))
+    #expect(try passage().origin(other, body) == .unknown)
     other = found
     other.target = "/mcp"
-    #expect(try !passage().accepts(other, body))
+    #expect(try passage().origin(other, body) == .unknown)
     for (name, value) in [
       ("x-forwarded-for", "192.0.2.8"), ("x-holdfast-node", ""), ("x-holdfast-node", "1 2 3"),
       ("x-holdfast-node", "x y"),
     ] {
       var changed = found
       changed.headers.removeAll { $0.name == name }
-      #expect(try !passage().accepts(changed, body))
+      #expect(try passage().origin(changed, body) == .unknown)
       changed.headers.append(HTTPField(name: name, value: value))
-      #expect(try !passage().accepts(changed, body))
+      #expect(try passage().origin(changed, body) == .unknown)
     }
   }
 
@@ -106,7 +106,7 @@ import Testing
     let (found, body) = try read(
       passage().message(head(fields: [("Host", "h")]), [], of: nil))
     time.pass(seconds)
-    #expect(try passage().accepts(found, body) == isAccepted)
+    #expect(try passage().origin(found, body) == (isAccepted ? .node : .otherTime))
   }
 
   @Test func `the address for nodes refuses what is not signed`() async throws {

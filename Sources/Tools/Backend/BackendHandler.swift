@@ -260,8 +260,16 @@ struct BackendHandler: SocketHandler {
   private mutating func take(
     _ request: RequestID, _ head: HTTPRequestHead, body: [UInt8]?, on hub: SocketHub
   ) {
-    if hub.isFromNode(request), passage?.accepts(head, body) != true {
-      return refuse(request, on: hub)
+    if hub.isFromNode(request) {
+      switch passage?.origin(head, body) ?? .unknown {
+      case .node: break
+      case .otherTime:
+        let detail = "the clocks of two nodes differ by more than a minute"
+        return refuse(request, HTTPRefusal(503, detail), on: hub)
+      case .unknown:
+        let detail = "this address is for the nodes of one backend"
+        return refuse(request, HTTPRefusal(403, detail), on: hub)
+      }
     }
     let path = head.wholePath
     guard !first({ $0.take(request, head, path, body: body) }) else { return }
@@ -279,11 +287,10 @@ struct BackendHandler: SocketHandler {
   }
 
   /// Refuses what comes in at the address for nodes, and not from a node.
-  private func refuse(_ request: RequestID, on hub: SocketHub) {
-    let refusal = HTTPRefusal(403, "this address is for the nodes of one backend")
+  private func refuse(_ request: RequestID, _ refusal: HTTPRefusal, on hub: SocketHub) {
     var line = LogLine(.refused)
     line.connection = hub.connection(of: request)?.number
-    line.status = refusal.status
+    (line.status, line.detail) = (refusal.status, refusal.message)
     log.note(line)
     hub.respond(
       to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)

@@ -103,7 +103,9 @@ private actor NodeLink {
   private static let beat = Duration.seconds(1)
   /// The time without an own note after which the connection is given up.
   private static let silence = Duration.seconds(3)
+  /// The time until another attempt. It doubles with each attempt that fails, up to `longestRetry`.
   private static let retry = Duration.milliseconds(200)
+  private static let longestRetry = Duration.seconds(2)
   /// The times after the first own note at which the bus reports a connection. Servers of NATS learn
   /// late from each other who listens, so the first notes of other nodes may be missing.
   private static let confirmations = [Duration.zero, .milliseconds(100), .seconds(1)]
@@ -114,6 +116,7 @@ private actor NodeLink {
   private let outbox: Outbox
   private let reports: AsyncStream<NodeNews>.Continuation
   private var isConnected: Bool?
+  private var wait = NodeLink.retry
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -135,7 +138,8 @@ private actor NodeLink {
         outbox.failure = error.detail
         if isConnected != false { reports.yield(.interrupted) }
         isConnected = false
-        outbox.signal.wait(or: -1, for: Self.retry)
+        outbox.signal.wait(or: -1, for: wait)
+        wait = min(wait * 2, Self.longestRetry)
       }
     }
     reports.finish()
@@ -150,6 +154,7 @@ private actor NodeLink {
       if let time = confirmations?.first, time <= clock.now {
         confirmations?.removeFirst()
         (outbox.failure, isConnected) = (nil, true)
+        wait = Self.retry
         reports.yield(.connected)
       }
       let heads = outbox.take(NodeNote.most)

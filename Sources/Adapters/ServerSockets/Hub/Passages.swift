@@ -52,6 +52,17 @@ extension SocketHub {
     rememberUnread(client)
   }
 
+  /// Ends a passed request. If its response has not begun, the client receives the failure. Returns
+  /// whether it had begun.
+  public func giveUp(_ client: ConnectionID) -> Bool {
+    guard let connection = connection(client), case .passing(let passage) = connection.phase else {
+      return true
+    }
+    let isAnswered = passage.isAnswered
+    expire(connection, passage)
+    return isAnswered
+  }
+
   private func refuse(_ request: RequestID, _ client: Connection, _ refusal: [UInt8]) {
     client.outgoing.append(refusal)
     emit(.passed(request, wasAnswered: false))

@@ -66,16 +66,26 @@ struct NodePassage: Sendable {
     return message + Array("\r\n".utf8) + (body ?? [])
   }
 
-  /// Returns whether a node has passed a request on.
-  func accepts(_ head: HTTPRequestHead, _ body: [UInt8]?) -> Bool {
+  /// What is known of a request that came in at the address for nodes.
+  enum Origin {
+    /// A node has passed the request on.
+    case node
+    /// A node has passed the request on, but its clock differs by more than the tolerance, or the
+    /// request was recorded.
+    case otherTime
+    case unknown
+  }
+
+  /// Returns where a request comes from.
+  func origin(_ head: HTTPRequestHead, _ body: [UInt8]?) -> Origin {
     let words = (head.first(Self.field) ?? "").split(separator: " ")
-    let now = clock().nanoseconds / 1_000_000_000
     guard words.count == 2, let seconds = Int64(words[0]),
-      (now - Self.tolerance...now + Self.tolerance).contains(seconds),
       let client = head.first("x-forwarded-for")
-    else { return false }
+    else { return .unknown }
     let expected = signature(String(words[0]), head, client, body ?? [])
-    return KeyedHash.areEqual(Array(expected.utf8), Array(words[1].utf8))
+    guard KeyedHash.areEqual(Array(expected.utf8), Array(words[1].utf8)) else { return .unknown }
+    let now = clock().nanoseconds / 1_000_000_000
+    return (now - Self.tolerance...now + Self.tolerance).contains(seconds) ? .node : .otherTime
   }
 
   /// Returns the signature of what a node vouches for.

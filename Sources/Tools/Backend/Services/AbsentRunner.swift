@@ -35,8 +35,10 @@ final class AbsentRunner<S: Service>: RunningService {
   func end() {}
 
   func leave() {
-    for each in passed.values { hub.drop(each.connection) }
-    passed = [:]
+    for request in passed.keys.sorted() {
+      guard let each = passed.removeValue(forKey: request) else { continue }
+      note(each, hub.giveUp(each.connection) ? .passed : .unreachable)
+    }
   }
 
   /// Ends the passed sockets one after the other, so that clients do not return together. Other
@@ -106,11 +108,15 @@ final class AbsentRunner<S: Service>: RunningService {
 
   func passed(_ request: RequestID, wasAnswered: Bool) -> Bool {
     guard let passed = passed.removeValue(forKey: request) else { return false }
+    note(passed, wasAnswered ? .passed : .unreachable)
+    return true
+  }
+
+  private func note(_ passed: Passed, _ event: LogLine.Event) {
     var line = passed.line
-    line.event = wasAnswered ? .passed : .unreachable
+    line.event = event
     line.elapsed = passed.since.duration(to: hub.now)
     log.note(line)
-    return true
   }
 
   func owns(_ socket: ConnectionID) -> Bool { false }

@@ -15,7 +15,7 @@ public enum SocketEvent: Sendable, Equatable {
   /// The client left or was disconnected before its request was completely answered.
   case abandoned(RequestID)
   /// A request that was passed on to another server has ended. If the server did not respond, the
-  /// client has received the refusal.
+  /// client has received the refusal or the failure.
   case passed(RequestID, wasAnswered: Bool)
   /// A WebSocket is open. The event follows `accept` in the same turn.
   case opened(ConnectionID)

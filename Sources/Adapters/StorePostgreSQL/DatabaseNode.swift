@@ -309,7 +309,7 @@ package final class DatabaseNode: Sendable {
   }
 
   /// The address of the other node that runs the services which run at one node at a time; `nil` if
-  /// it is not known. It is at most as old as a renewal of the lease.
+  /// it is not known. It is that of the newest renewal of the lease.
   package var holder: String? {
     let now = BootClock().now
     return state.withLock { $0.lease.isValid(at: now) ? $0.holder : nil }

@@ -12,7 +12,7 @@ enum Migrations {
   static let first = [
     tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables,
   ]
-  /// What each version adds to the tables of the one before, from version 2 on.
+  /// The additions of each version to the tables of the version before, from version 2 on.
   private static let additions = [
     """
     -- The addresses for requests that other nodes pass on. A change of `nodes` would wait for a dump.

@@ -28,7 +28,8 @@ public struct BackendConfiguration: Sendable {
   /// The URL of a PostgreSQL database, such as `postgres://user@host1,host2/name`, for messages, the
   /// relay, sessions and synced samples; `nil` for SQLite files. It must not contain a password.
   ///
-  /// Unfinished uploads, removed members and secrets stay in the data directory.
+  /// Unfinished uploads and secrets stay in the data directory. It has a copy of the list of removed
+  /// members, which all nodes share.
   public var databaseURL: String?
   /// The name of this node among those over the same database; `nil` for the name of the host.
   public var nodeName: String?

@@ -51,7 +51,7 @@ enum ClusterRead: Sendable {
   case head(ShopID)
   case heads([ShopID])
   case page(ShopID, PageQuery)
-  /// What lies behind the head of a room.
+  /// The events after the head of a room.
   case tail(ShopID, PageQuery)
 }
 

@@ -17,7 +17,7 @@ struct ClusterNode {
   var timeline: Int64 = 0
   var changedServer: Instant?
   var roleTerm: Int?
-  /// What the rules and the services of the role know.
+  /// The lease and the role of which the rules and the services have been informed.
   var reported: (hasLease: Bool, hasRole: Bool) = (false, false)
   /// The number of attempts to run transactions, in all lanes.
   var attempts: Int64 = 0
@@ -77,7 +77,7 @@ struct ClusterLane {
     case fact
   }
 
-  /// What the lane waits for.
+  /// The step of the lane, which waits for its end.
   enum Step: Sendable {
     case idle, choosing, renewing, comparing, beginningEpoch, working
     /// The pause before another attempt.

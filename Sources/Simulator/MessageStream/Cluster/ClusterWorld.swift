@@ -31,7 +31,7 @@ package struct ClusterWorld {
   var clients = ClusterClients()
   /// The promises that were broken.
   package private(set) var findings: Set<ClusterFinding> = []
-  /// What happened, so that tests can tell that a run proves something.
+  /// The counts of events, which show tests whether a run had the faults that it is about.
   package var counts = ClusterCounts()
   private var queue = EventQueue<ClusterEvent>()
   private var last: UInt64 = 0
@@ -388,7 +388,7 @@ enum ClusterPhase: Sendable, CaseIterable {
   case end
 }
 
-/// What happened in a run.
+/// The counts of events in a run.
 package struct ClusterCounts: Sendable, Hashable {
   package var events = 0
   package var acknowledged = 0

@@ -66,7 +66,7 @@ struct NodePassage: Sendable {
     return message + Array("\r\n".utf8) + (body ?? [])
   }
 
-  /// What is known of a request that came in at the address for nodes.
+  /// The origin of a request that came in at the address for nodes.
   enum Origin {
     /// A node has passed the request on.
     case node
@@ -93,9 +93,7 @@ struct NodePassage: Sendable {
     _ time: String, _ head: HTTPRequestHead, _ client: String, _ body: [UInt8]
   ) -> String {
     let facts = "\(time)\n\(head.method)\n\(head.target)\n\(client)\n\(body.count)\n"
-    return KeyedHash.sha256(key: key, over: Array(facts.utf8) + body).map {
-      String(UInt16($0) + 0x100, radix: 16).dropFirst()
-    }.joined()
+    return Hex.text(of: KeyedHash.sha256(key: key, over: Array(facts.utf8) + body))
   }
 }
 

@@ -20,8 +20,8 @@ extension Backend {
   /// Removes a user from a shop, even if the user's token names the shop. The removal is stored on
   /// disk, and holds for all nodes.
   ///
-  /// - Throws: `.store` if the other nodes cannot be told now. The change holds at this node then, and
-  ///   they are told when the database is back.
+  /// - Throws: `.store` if the other nodes cannot learn of the change now. It then holds at this node
+  ///   alone, until the database is back.
   public func removeMember(_ user: String, of shop: ShopID) async throws(BackendError) {
     try await change(Membership(shop: shop, user: user), isRemoved: true)
   }

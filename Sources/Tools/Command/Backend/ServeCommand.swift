@@ -13,7 +13,7 @@ enum ServeCommand {
   private static let database = Parameter.optional(
     "database", .text("URL"), usual: "messages.sqlite in the data directory",
     "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite; or all but unfinished "
-      + "uploads, removed members and secrets in PostgreSQL, such as "
+      + "uploads and secrets in PostgreSQL, such as "
       + "postgres://user@host1,host2/name, with the password in PGPASSWORD or PGPASSFILE")
   private static let node = Parameter.optional(
     "node", .text("NAME"), usual: "the name of the host",

@@ -208,7 +208,7 @@ private struct Served {
           == .failure(
             1,
             "holdfast serve: cannot listen: 127.0.0.1 port \(served.port): Address already in use"
-              + "; use another --host or --port; --port 0 uses a free port"))
+              + "; use another address or port; --port 0 uses a free port"))
       let locked = try await CommandProcess.run(
         "serve", "--port", "0", "--data", directory + "/first")
       #expect(locked.status == 1)

@@ -164,11 +164,11 @@ import Testing
   }
 
   @Test func `URLs of NATS name servers and nothing else`() throws {
-    let settings = try NATSSettings("nats://a:4222,tls://b-1.example_,tls://[::1]:4223") { _ in nil
-    }
+    let settings = try NATSSettings("tls://a:4222,tls://b-1.example_,tls://[::1]:4223") { _ in nil }
     #expect(settings.servers.map(\.host) == ["a", "b-1.example_", "::1"])
-    #expect(settings.servers.map(\.isSecure) == [false, true, true])
+    #expect(settings.servers.map(\.isSecure) == [true, true, true])
     for url in [
+      "nats://a,tls://b",
       "", "a:4222", "http://a", "nats://", "nats://a,", "nats://a:0", "nats://a:65536", "nats://a:",
       "nats://a/b", "nats://[::1", "nats://::1", "nats://a b",
     ] {

@@ -31,8 +31,8 @@ package struct NATSSettings: Sendable {
   /// Reads a list of URLs with commas, and the credentials.
   ///
   /// - Parameter environment: A function that returns the value of an environment variable.
-  /// - Throws: `.denied` if the list is invalid or contains credentials, or if only one of certificate
-  ///   and key is given.
+  /// - Throws: `.denied` if the list is invalid, contains credentials or mixes TLS with plain TCP, or
+  ///   if only one of certificate and key is given.
   package init(
     _ urls: String, environment: (String) -> String? = Self.processVariable
   ) throws(StoreFailure) {
@@ -49,6 +49,10 @@ package struct NATSSettings: Sendable {
           + "with tls in place of nats.")
     }
     self.servers = servers.compactMap(\.self)
+    // Otherwise an outage of one server would send the credentials over plain TCP.
+    guard Set(self.servers.map(\.isSecure)).count == 1 else {
+      throw .denied(detail: "The servers of the bus must all have URLs with nats, or all with tls.")
+    }
     values = Variable.allCases.reduce(into: [:]) { $0[$1] = environment($1.rawValue) }
     guard (values[.certificate] == nil) == (values[.key] == nil) else {
       throw .denied(detail: "NATS_CERT needs NATS_KEY, and NATS_KEY needs NATS_CERT.")

@@ -130,9 +130,9 @@ public struct BoundPort: ~Copyable, Sendable {
   public init(_ configuration: SocketServerConfiguration) throws(SocketServerError) {
     if let files = configuration.tls { _ = try TLSContext(files) }
     var listeners = try Self.listen(configuration)
-    if let nodes = configuration.nodes {
-      listeners += try Listener.all(
-        try SocketAddress.resolve(nodes.host, port: nodes.port), host: nodes.host, isForNodes: true)
+    for kind in ListenerKind.allCases {
+      guard let address = configuration.furtherListeners[kind] else { continue }
+      listeners += try Self.listen(address, kind)
     }
     self.listeners = listeners
   }
@@ -140,15 +140,19 @@ public struct BoundPort: ~Copyable, Sendable {
   /// The port number, even if the kernel selected it.
   public var number: UInt16 { listeners.first?.port ?? 0 }
 
-  /// The address for other nodes, with the port even if the kernel selected it; `nil` for none.
-  public func nodes(of configuration: SocketServerConfiguration) -> SocketEndpoint? {
-    guard let nodes = configuration.nodes, let listener = listeners.last else { return nil }
-    return SocketEndpoint(host: nodes.host, port: listener.port)
+  /// Returns the TCP address for a purpose, with the port even if the kernel selected it; `nil` for
+  /// none.
+  public func endpoint(of kind: ListenerKind) -> SocketEndpoint? {
+    guard let listener = listeners.first(where: { $0.kind == kind }),
+      let local = SocketAddress.local(of: listener.descriptor), let host = local.text,
+      local.address != nil
+    else { return nil }
+    return SocketEndpoint(host: host, port: local.port)
   }
 
   /// The addresses that the port listens on.
   public var addresses: [NetworkAddress] {
-    listeners.filter { !$0.isForNodes }.compactMap {
+    listeners.filter { $0.kind == .clients }.compactMap {
       SocketAddress.local(of: $0.descriptor)?.address
     }
   }
@@ -158,6 +162,13 @@ public struct BoundPort: ~Copyable, Sendable {
   private static func listen(
     _ configuration: SocketServerConfiguration
   ) throws(SocketServerError) -> [Listener] {
+    guard configuration.inherited.isEmpty else {
+      var listeners: [Listener] = []
+      for descriptor in configuration.inherited {
+        listeners.append(try Listener(inherited: descriptor, .clients))
+      }
+      return listeners
+    }
     let host = configuration.host
     let addresses = try SocketAddress.resolve(host, port: configuration.port)
     for _ in 0..<8 where configuration.port == 0 {
@@ -166,6 +177,18 @@ public struct BoundPort: ~Copyable, Sendable {
       }
     }
     return try Listener.all(addresses, host: host)
+  }
+
+  private static func listen(
+    _ address: ListenerAddress, _ kind: ListenerKind
+  ) throws(SocketServerError) -> [Listener] {
+    switch address {
+    case .tcp(let endpoint):
+      let addresses = try SocketAddress.resolve(endpoint.host, port: endpoint.port)
+      return try Listener.all(addresses, host: endpoint.host, kind)
+    case .unix(let path): return [try Listener(path: path, kind)]
+    case .inherited(let descriptor): return [try Listener(inherited: descriptor, kind)]
+    }
   }
 }
 

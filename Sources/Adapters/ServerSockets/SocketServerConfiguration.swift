@@ -8,8 +8,11 @@ public struct SocketServerConfiguration: Sendable {
   public var host = "127.0.0.1"
   /// The TCP port; 0 if the kernel selects one.
   public var port: UInt16 = 0
-  /// The numeric address for connections of other nodes, over plain TCP; `nil` for none.
-  public var nodes: SocketEndpoint?
+  /// The sockets for clients that listen already; empty if the server binds `host` and `port`.
+  public var inherited: [Int32] = []
+  /// The further addresses of the server, each with one purpose. Their connections are not
+  /// encrypted.
+  public var furtherListeners: [ListenerKind: ListenerAddress] = [:]
   /// The certificate and key for TLS; `nil` for plain TCP.
   public var tls: TLSFiles?
   /// The limits of an HTTP request.
@@ -73,6 +76,36 @@ public struct SocketServerConfiguration: Sendable {
       self.bytes = bytes
     }
   }
+}
+
+/// The purpose of an address on which a server listens.
+public enum ListenerKind: Sendable, Hashable, CaseIterable {
+  /// The address for clients. Only there, TLS and the limits by address apply.
+  case clients
+  /// The address for requests that other nodes pass on.
+  case nodes
+  /// The address for metrics and probes.
+  case metrics
+  /// The address for administration.
+  case admin
+
+  /// Whether the connections count towards the maximum of the server.
+  var isLimited: Bool {
+    switch self {
+    case .clients, .nodes: true
+    case .metrics, .admin: false
+    }
+  }
+}
+
+/// A further address on which a server listens.
+public enum ListenerAddress: Sendable, Hashable {
+  /// A numeric address and a TCP port.
+  case tcp(SocketEndpoint)
+  /// The path of a Unix domain socket, which only the user of the server may use.
+  case unix(path: String)
+  /// A socket that listens already.
+  case inherited(descriptor: Int32)
 }
 
 /// The bounds of a WebSocket, which replace the configured ones.

@@ -47,6 +47,10 @@ public struct NetworkAddress: Sendable, Hashable {
   /// Whether the address stands for every address of its family: `0.0.0.0` or `::`.
   public var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
+  /// Whether the address stands for a group of machines: 224.0.0.0/4 (RFC 1112 section 4) or ff00::/8
+  /// (RFC 4291 section 2.7).
+  public var isMulticast: Bool { isIPv6 ? bytes[0] == 0xFF : bytes[0] & 0xF0 == 0xE0 }
+
   /// Whether the address is an IPv6 address.
   public var isIPv6: Bool { bytes.count == 16 }
 

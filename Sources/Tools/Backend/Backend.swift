@@ -107,7 +107,7 @@ public actor Backend {
 
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
-    let nodes = port.nodes(of: configuration.sockets)
+    let nodes = port.endpoint(of: .nodes)
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil, nodes: nodes?.description)
@@ -226,7 +226,7 @@ extension BackendConfiguration {
     var sockets = SocketServerConfiguration()
     sockets.host = host
     sockets.port = port
-    sockets.nodes = nodeAddress.flatMap { SocketEndpoint($0) }
+    sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }
@@ -252,7 +252,10 @@ extension SocketServerError {
     switch self {
     case .address(let host, let detail): .listen(detail: "\(host): \(detail)")
     case .bind(let host, let port, let errno):
-      .listen(detail: "\(host) port \(port): \(SystemCall.reason(of: errno))")
+      // The path of a Unix domain socket has no port.
+      .listen(
+        detail: (host.contains("/") ? host : "\(host) port \(port)")
+          + ": \(SystemCall.reason(of: errno))")
     case .tls(let detail): .certificate(detail: detail)
     case .system(let call, let errno):
       .listen(detail: "\(call): \(SystemCall.reason(of: errno))")

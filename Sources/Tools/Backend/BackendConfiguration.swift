@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastPorts
+import HoldfastNATSBus
+public import HoldfastPorts
 import HoldfastServerSockets
 public import HoldfastServerCore
 
@@ -115,7 +116,17 @@ public struct BackendConfiguration: Sendable {
 
   /// Returns whether a text is an address for `nodeAddress`, which other machines can connect to.
   public static func isNodeAddress(_ text: String) -> Bool {
-    SocketEndpoint(text).flatMap { NetworkAddress($0.host) }?.isUnspecified == false
+    guard let address = SocketEndpoint(text).flatMap({ NetworkAddress($0.host) }) else {
+      return false
+    }
+    return !address.isUnspecified && !address.isMulticast
+  }
+
+  /// Checks a list of URLs for `bus`, and the credentials in the environment.
+  ///
+  /// - Throws: `.denied` with the reason.
+  public static func checkBus(_ urls: String) throws(StoreFailure) {
+    _ = try NATSSettings(urls)
   }
 
   /// The location of the SQLite file of the messages.

@@ -260,7 +260,7 @@ struct BackendHandler: SocketHandler {
   private mutating func take(
     _ request: RequestID, _ head: HTTPRequestHead, body: [UInt8]?, on hub: SocketHub
   ) {
-    if hub.isFromNode(request) {
+    if hub.listener(of: request) == .nodes {
       switch passage?.origin(head, body) ?? .unknown {
       case .node: break
       case .otherTime:

@@ -9,8 +9,8 @@ final class Connection {
   let id: ConnectionID
   let descriptor: Int32
   let tls: TLSStream?
-  /// Whether another node has connected, at the address for nodes.
-  let isFromNode: Bool
+  /// The purpose of the address to which the other side has connected.
+  let kind: ListenerKind
   var phase: Phase
   var outgoing = OutgoingQueue()
   /// The client address that this connection is counted for; `nil` once it is a WebSocket.
@@ -26,14 +26,14 @@ final class Connection {
 
   init(
     id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: String? = nil,
-    isFromNode: Bool = false
+    kind: ListenerKind = .clients
   ) {
     self.id = id
     self.descriptor = descriptor
     self.tls = tls
     self.phase = phase
     self.origin = origin
-    self.isFromNode = isFromNode
+    self.kind = kind
   }
 
   deinit {

@@ -21,9 +21,9 @@ extension SocketHub {
   /// Accepts at most 64 connections in a turn, so that existing connections are also served.
   func acceptAll(from listener: Listener) {
     for _ in 0..<64 {
-      guard connectionCount < configuration.maxConnections else { return pauseAccepting(nil) }
+      guard !listener.kind.isLimited || !isFull else { return pauseAccepting(nil) }
       switch listener.accept() {
-      case .connection(let descriptor): admit(descriptor, isFromNode: listener.isForNodes)
+      case .connection(let descriptor): admit(descriptor, listener.kind)
       case .nothing: return
       case .aborted: continue
       case .exhausted(let cause):
@@ -33,8 +33,17 @@ extension SocketHub {
     }
   }
 
-  private func admit(_ descriptor: Int32, isFromNode: Bool) {
-    let peer = isFromNode ? nil : SocketAddress.peer(of: descriptor)
+  /// Whether the server has the maximum number of connections of clients and nodes.
+  private var isFull: Bool {
+    connectionCount - operatorCount >= configuration.maxConnections
+  }
+
+  private func admit(_ descriptor: Int32, _ kind: ListenerKind) {
+    guard kind.isLimited || operatorCount < Self.maxOperatorConnections else {
+      Glibc.close(descriptor)
+      return
+    }
+    let peer = kind == .clients ? SocketAddress.peer(of: descriptor) : nil
     let counted = peer?.address.flatMap { configuration.isUncounted($0) ? nil : $0.origin }
     if let peer, let counted, !limit.enter(counted) {
       emit(.crowded(address: peer.text ?? ""))
@@ -42,7 +51,7 @@ extension SocketHub {
       return
     }
     let id = nextID()
-    let tls = isFromNode ? nil : tls
+    let tls = kind == .clients ? tls : nil
     let stream = tls?.makeStream(on: descriptor)
     guard tls == nil || stream != nil,
       poller.add(descriptor, .read, token: id.number) == nil
@@ -54,7 +63,7 @@ extension SocketHub {
     }
     let connection = Connection(
       id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read),
-      origin: counted, isFromNode: isFromNode)
+      origin: counted, kind: kind)
     insert(connection)
     if stream == nil {
       begin(connection)
@@ -72,19 +81,21 @@ extension SocketHub {
 
   /// Leaves new connections in the kernel's backlog. Otherwise, the listener would be ready all the
   /// time, and the loop would not wait.
+  ///
+  /// Operators can still connect, unless there are no more descriptors.
   private func pauseAccepting(_ retry: Instant?) {
     acceptance = .paused(retry: retry)
-    watchListeners([])
+    watchListeners([]) { retry != nil || $0.isLimited }
   }
 
   func resumeAccepting() {
-    guard case .paused = acceptance, connectionCount < configuration.maxConnections else { return }
+    guard case .paused = acceptance, !isFull else { return }
     acceptance = .open
-    watchListeners(.read)
+    watchListeners(.read) { _ in true }
   }
 
-  private func watchListeners(_ interest: Interest) {
-    for (index, listener) in listeners.enumerated() {
+  private func watchListeners(_ interest: Interest, _ isMeant: (ListenerKind) -> Bool) {
+    for (index, listener) in listeners.enumerated() where isMeant(listener.kind) {
       poller.change(listener.descriptor, interest, token: UInt64(index + 1))
     }
   }

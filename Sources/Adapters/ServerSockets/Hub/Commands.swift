@@ -133,14 +133,14 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
-  /// Returns whether a request came in at the address for nodes.
-  public func isFromNode(_ request: RequestID) -> Bool {
-    exchange(of: request)?.0.isFromNode ?? false
+  /// Returns the purpose of the address at which a request came in.
+  public func listener(of request: RequestID) -> ListenerKind {
+    exchange(of: request)?.0.kind ?? .clients
   }
 
   /// Returns whether a connection came in at the address for nodes.
   public func isFromNode(_ connection: ConnectionID) -> Bool {
-    self.connection(connection)?.isFromNode ?? false
+    self.connection(connection)?.kind == .nodes
   }
 
   /// Returns the connection of a request; `nil` once the request was answered. If the request is an

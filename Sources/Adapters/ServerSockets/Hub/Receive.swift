@@ -29,7 +29,7 @@ extension SocketHub {
 
   /// Starts HTTP on a connection.
   func begin(_ connection: Connection) {
-    let limits = connection.isFromNode ? configuration.http.forNodes : configuration.http
+    let limits = connection.kind == .nodes ? configuration.http.forNodes : configuration.http
     connection.phase = .exchange(Exchange(limits: limits))
     limit(connection, to: configuration.headTimeout)
   }

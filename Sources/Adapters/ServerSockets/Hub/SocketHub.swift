@@ -10,6 +10,10 @@ import HoldfastProtocols
   public internal(set) var now: Instant
   /// The number of connections in all phases.
   public internal(set) var connectionCount = 0
+  /// The number of those that operators have opened, for metrics or administration.
+  private(set) var operatorCount = 0
+  /// The maximum of that number. Further connections are closed.
+  static let maxOperatorConnections = 64
 
   let configuration: SocketServerConfiguration
   let tls: TLSContext?
@@ -92,6 +96,7 @@ import HoldfastProtocols
     let slot = Int(connection.id.slot)
     if slot == slots.count { slots.append(connection) } else { slots[slot] = connection }
     connectionCount += 1
+    if !connection.kind.isLimited { operatorCount += 1 }
   }
 
   /// Releases an ID that no connection uses.
@@ -116,6 +121,7 @@ import HoldfastProtocols
     slots[Int(connection.id.slot)] = nil
     free.append(connection.id.slot)
     connectionCount -= 1
+    if !connection.kind.isLimited { operatorCount -= 1 }
     resumeAccepting()
   }
 

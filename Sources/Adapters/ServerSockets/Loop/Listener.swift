@@ -4,15 +4,17 @@ import Glibc
 /// A listening socket.
 final class Listener: Sendable {
   let descriptor: Int32
-  /// Whether other nodes connect here.
-  let isForNodes: Bool
+  /// The purpose of the address.
+  let kind: ListenerKind
+  /// The path of the socket's file, which is removed at the end; `nil` for none.
+  private let file: String?
 
   /// Creates a socket that listens on an address. Its descriptor closes when the last reference is
   /// released.
   init(
-    _ address: SocketAddress, host: String, isForNodes: Bool
+    _ address: SocketAddress, host: String, _ kind: ListenerKind
   ) throws(SocketServerError) {
-    self.isForNodes = isForNodes
+    (self.kind, file) = (kind, nil)
     descriptor = socket(
       address.family,
       Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -29,21 +31,57 @@ final class Listener: Sendable {
     }
   }
 
+  /// Takes over a socket that listens already, such as one that systemd has passed.
+  init(inherited descriptor: Int32, _ kind: ListenerKind) throws(SocketServerError) {
+    (self.descriptor, self.kind, file) = (descriptor, kind, nil)
+    let flags = fcntl(descriptor, F_GETFL)
+    guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) >= 0,
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) >= 0, listen(descriptor, SOMAXCONN) == 0
+    else {
+      throw .system(call: "listen", errno: errno)
+    }
+  }
+
+  /// Creates a Unix domain socket, which only the user of this process may use.
+  ///
+  /// Replaces the file of a server that has ended.
+  init(path: String, _ kind: ListenerKind) throws(SocketServerError) {
+    self.kind = kind
+    guard let address = SocketAddress(path: path) else {
+      throw .address(host: path, detail: "the path is longer than 107 bytes")
+    }
+    let made = socket(
+      AF_UNIX,
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        | Int32(SOCK_NONBLOCK.rawValue), 0)
+    guard made >= 0 else { throw .system(call: "socket", errno: errno) }
+    // The mode of the descriptor becomes that of the file.
+    fchmod(made, 0o600)
+    if address.isAbandoned { unsafe unlink(path) }
+    let isBound = unsafe address.withRaw { unsafe bind(made, $0, $1) == 0 }
+    let cause = errno
+    (descriptor, file) = (made, isBound ? path : nil)
+    guard isBound, listen(made, SOMAXCONN) == 0 else {
+      throw .bind(host: path, port: 0, errno: isBound ? errno : cause)
+    }
+  }
+
   deinit {
+    if let file { unsafe unlink(file) }
     close(descriptor)
   }
 
   /// Creates a listener for each address, all on the port of the first one. Skips an address family
   /// that this machine does not have.
   static func all(
-    _ addresses: [SocketAddress], host: String, isForNodes: Bool = false
+    _ addresses: [SocketAddress], host: String, _ kind: ListenerKind = .clients
   ) throws(SocketServerError) -> [Listener] {
     var made: [Listener] = []
     var missing = SocketServerError.address(host: host, detail: "no address")
     for var address in addresses {
       if let first = made.first { address.port = first.port }
       do throws(SocketServerError) {
-        made.append(try Listener(address, host: host, isForNodes: isForNodes))
+        made.append(try Listener(address, host: host, kind))
       } catch {
         switch error {
         case .bind(_, _, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): missing = error
@@ -73,6 +111,7 @@ final class Listener: Sendable {
     let accepted = accept4(
       descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
     guard accepted < 0 else {
+      // A Unix domain socket has no such option, and needs none.
       setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1, on: accepted)
       return .connection(accepted)
     }

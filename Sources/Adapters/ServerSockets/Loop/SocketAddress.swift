@@ -46,6 +46,21 @@ struct SocketAddress {
     self = found
   }
 
+  /// Creates the address of a Unix domain socket. Returns `nil` if the path is too long.
+  init?(path: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0) else {
+      return nil
+    }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    unsafe withUnsafeBytes(of: address) { source in
+      unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.copyMemory(from: source) }
+    }
+    length = socklen_t(MemoryLayout<sockaddr_un>.size)
+  }
+
   private init() {}
 
   private static func lookUp(
@@ -77,6 +92,14 @@ struct SocketAddress {
     unsafe withUnsafeMutableBytes(of: &storage) { target in
       unsafe target.copyMemory(from: .init(start: source, count: Int(info.ai_addrlen)))
     }
+  }
+
+  /// Whether the address is the file of a Unix domain socket on which no server listens any more.
+  var isAbandoned: Bool {
+    let client = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard client >= 0 else { return false }
+    defer { close(client) }
+    return unsafe withRaw { unsafe connect(client, $0, $1) } != 0 && errno == ECONNREFUSED
   }
 
   /// Returns the address that a socket is bound to.

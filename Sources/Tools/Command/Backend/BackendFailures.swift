@@ -9,7 +9,7 @@ extension CommandFailure {
     case .listen:
       self.init(
         .failed, error.description,
-        remedy: "use another --host or --port; --port 0 uses a free port")
+        remedy: "use another address or port; --port 0 uses a free port")
     case .certificate:
       self.init(
         .security, error.description,

@@ -192,10 +192,19 @@ enum ServeCommand {
         .usage, "\(option) needs --database with the URL of a PostgreSQL database",
         remedy: "add it, or leave \(option) out")
     }
+    if let urls = configuration.bus { try checkBus(urls) }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
     return configuration
+  }
+
+  private static func checkBus(_ urls: String) throws(CommandFailure) {
+    do throws(StoreFailure) {
+      try BackendConfiguration.checkBus(urls)
+    } catch {
+      throw CommandFailure(.usage, "--bus cannot be used: \(error)")
+    }
   }
 
   private static func clusterAddress(_ call: Invocation) throws(CommandFailure) -> String? {

@@ -15,6 +15,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -213,6 +214,8 @@ def wait_for(port):
 def main(holdfast, load, seconds="0.8"):
     if not programs():
         sys.exit("Debian's postgresql is not installed; scripts/setup installs it")
+    # A thread of the caller may block all signals, and programs inherit that. pgbench ends by SIGALRM.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     tempfile.tempdir = DISK
     peer = Peer(holdfast, seed=0, seconds=0)
     try:

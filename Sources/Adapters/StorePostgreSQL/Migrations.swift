@@ -7,7 +7,7 @@ import HoldfastCore
 /// tables that can use them.
 enum Migrations {
   /// The version of the tables that this software writes.
-  static let version: Int32 = 2
+  static let version: Int32 = 3
   /// The tables of version 1.
   static let first = [
     tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables,
@@ -22,7 +22,9 @@ enum Migrations {
     CREATE TABLE removals(
       is_single boolean PRIMARY KEY DEFAULT true CHECK (is_single), version bigint NOT NULL,
       content bytea NOT NULL);
-    """
+    """,
+    // Functions that read the ends of all shops of a batch with one statement.
+    LogSchema.functions,
   ]
   /// The maximum time of a migration.
   private static let patience = Duration.seconds(600)

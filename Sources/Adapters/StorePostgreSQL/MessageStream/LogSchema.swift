@@ -36,10 +36,12 @@ enum LogSchema {
     CREATE INDEX unclaimed_images ON images(author, created_at) WHERE message IS NULL;
 
     \(orphans)
-    \(shopNumbers)
     \(results)
-    \(append)
+    \(functions)
     """
+
+  /// The functions that version 3 replaced.
+  static let functions = shopNumbers + "\n" + append
 
   /// Returns whether the parent of a message was deleted.
   private static let orphans = """
@@ -51,27 +53,21 @@ enum LogSchema {
 
   /// Returns the numbers of shops, and assigns one to each new shop.
   private static let shopNumbers = """
-    CREATE FUNCTION shop_numbers(p_shops bytea[]) RETURNS int[] LANGUAGE plpgsql AS $$
-    DECLARE v_numbers int[] := '{}'; v_number int; v_shop bytea; v_missing boolean := false;
+    CREATE OR REPLACE FUNCTION shop_numbers(p_shops bytea[]) RETURNS int[] LANGUAGE plpgsql AS $$
+    DECLARE v_numbers int[]; v_shop bytea;
     BEGIN
-      FOREACH v_shop IN ARRAY p_shops LOOP
-        SELECT number INTO v_number FROM shops WHERE shop = v_shop;
-        v_missing := v_missing OR NOT FOUND;
-        v_numbers := v_numbers || v_number;
-      END LOOP;
-      IF NOT v_missing THEN RETURN v_numbers; END IF;
-      -- In one order, so that two nodes do not wait for each other.
+      v_numbers := ARRAY(
+        SELECT s.number FROM unnest(p_shops) WITH ORDINALITY u(shop, place)
+        LEFT JOIN shops s USING (shop) ORDER BY place);
+      IF array_position(v_numbers, NULL) IS NULL THEN RETURN v_numbers; END IF;
       FOR v_shop IN SELECT DISTINCT shop FROM unnest(p_shops) shop ORDER BY shop LOOP
         IF NOT EXISTS (SELECT 1 FROM shops WHERE shop = v_shop) THEN
           INSERT INTO shops(shop) VALUES (v_shop) ON CONFLICT (shop) DO NOTHING;
         END IF;
       END LOOP;
-      v_numbers := '{}';
-      FOREACH v_shop IN ARRAY p_shops LOOP
-        SELECT number INTO v_number FROM shops WHERE shop = v_shop;
-        v_numbers := v_numbers || v_number;
-      END LOOP;
-      RETURN v_numbers;
+      RETURN ARRAY(
+        SELECT s.number FROM unnest(p_shops) WITH ORDINALITY u(shop, place)
+        JOIN shops s USING (shop) ORDER BY place);
     END $$;
     """
 
@@ -95,7 +91,7 @@ enum LogSchema {
   /// The locks of the shops are taken in ascending order and end with the transaction. Each
   /// statement after them sees all that earlier holders committed. `LogCode` has the codes.
   private static let append = """
-    CREATE FUNCTION append_log(
+    CREATE OR REPLACE FUNCTION append_log(
       p_run uuid, p_lane int, p_number bigint, p_shops bytea[], p_kinds int[], p_rooms int[],
       p_ids uuid[], p_authors bytea[], p_usernames bytea[], p_texts bytea[], p_times bigint[],
       p_updates bigint[], p_flags boolean[], p_parents uuid[], p_keys uuid[], p_windows bigint[],
@@ -105,32 +101,31 @@ enum LogSchema {
     DECLARE
       v_class int := lock_class();
       v_shops int[] := shop_numbers(p_shops);
-      v_ends bigint[] := '{}';
-      v_places bigint[] := '{}';
-      v_lasts bigint[] := '{}';
+      v_ends bigint[];
+      v_places bigint[];
+      v_lasts bigint[];
       v_codes bigint[] := '{}';
       v_offsets bigint[] := '{}';
-      v_shop int; v_room int; v_end bigint; v_place bigint; v_changed bigint; v_count int;
-      v_time bigint; v_claim int := 1;
+      v_shop int; v_room int; v_count int; v_time bigint; v_claim int := 1;
       m messages%ROWTYPE; e record; r log_result;
     BEGIN
-      FOR v_shop IN SELECT DISTINCT number FROM unnest(v_shops) number ORDER BY number LOOP
-        PERFORM pg_advisory_xact_lock(v_class, v_shop);
-      END LOOP;
-      FOR i IN 1..cardinality(v_shops) LOOP
-        v_end := 0; v_place := 0;
-        SELECT "offset", place INTO v_end, v_place FROM messages
-        WHERE shop = v_shops[i] ORDER BY "offset" DESC LIMIT 1;
-        SELECT changed INTO v_changed FROM messages
-        WHERE shop = v_shops[i] AND changed IS NOT NULL ORDER BY changed DESC LIMIT 1;
-        v_ends[i] := greatest(coalesce(v_end, 0), coalesce(v_changed, 0));
-        v_places[i] := coalesce(v_place, 0);
-        v_lasts[i] := NULL;
-        IF p_stamps THEN
-          v_lasts[i] := (
-            SELECT max(created_at) FROM messages WHERE shop = v_shops[i] AND text IS NOT NULL);
-        END IF;
-      END LOOP;
+      PERFORM pg_advisory_xact_lock(v_class, number)
+      FROM (SELECT DISTINCT number FROM unnest(v_shops) number ORDER BY number OFFSET 0) shops;
+      SELECT array_agg(greatest(coalesce(m."offset", 0), coalesce(c.changed, 0)) ORDER BY u.place),
+        array_agg(coalesce(m.place, 0) ORDER BY u.place), array_agg(l.last ORDER BY u.place)
+      INTO v_ends, v_places, v_lasts
+      FROM unnest(v_shops) WITH ORDINALITY u(shop, place)
+      LEFT JOIN LATERAL (
+        SELECT "offset", place FROM messages WHERE shop = u.shop ORDER BY "offset" DESC LIMIT 1) m
+      ON true
+      LEFT JOIN LATERAL (
+        SELECT changed FROM messages WHERE shop = u.shop AND changed IS NOT NULL
+        ORDER BY changed DESC LIMIT 1) c
+      ON true
+      LEFT JOIN LATERAL (
+        SELECT created_at AS last FROM messages
+        WHERE p_stamps AND shop = u.shop AND text IS NOT NULL ORDER BY created_at DESC LIMIT 1) l
+      ON true;
       \(plain)
       FOR i IN 1..cardinality(p_kinds) LOOP
         v_room := p_rooms[i];

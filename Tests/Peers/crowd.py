@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Opens the sockets of a crowd: followers of many addresses, and phones of one address, up to the maximums.
 
 The numbers of make test are small. With more descriptors than the shell's limit it measures a real crowd:
-    ulimit -n 60000; Tests/Peers/crowd.py .build/release/holdfast --sockets 25000 --addresses 60 --phones 2000
+    ulimit -n 60000; python3 Tests/Peers/crowd.py .build/release/holdfast --sockets 25000 --addresses 60 --phones 2000
 """
 import http.client
 import json

@@ -55,17 +55,17 @@ public struct ProcessFigures: Sendable, Hashable {
     let standard: [(String, MetricsPage.Kind, String, String?)] = [
       (
         "process_resident_memory_bytes", .gauge, "Resident memory size in bytes.",
-        residentBytes.map(String.init)
+        residentBytes.map { "\($0)" }
       ),
-      ("process_open_fds", .gauge, "Open descriptors.", openDescriptors.map(String.init)),
-      ("process_max_fds", .gauge, "Limit on open descriptors.", maxDescriptors.map(String.init)),
+      ("process_open_fds", .gauge, "Open descriptors.", openDescriptors.map { "\($0)" }),
+      ("process_max_fds", .gauge, "Limit on open descriptors.", maxDescriptors.map { "\($0)" }),
       (
         "process_cpu_seconds_total", .counter, "User and system CPU time spent in seconds.",
-        processorTime.map(MetricsPage.seconds)
+        processorTime.map { MetricsPage.seconds($0) }
       ),
       (
         "process_start_time_seconds", .gauge, "Start time of the process since 1970 in seconds.",
-        start.map(MetricsPage.seconds)
+        start.map { MetricsPage.seconds($0) }
       ),
     ]
     for case (let name, let kind, let help, let value?) in standard {

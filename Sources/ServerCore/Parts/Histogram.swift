@@ -1,4 +1,4 @@
-public import HoldfastCore
+import HoldfastCore
 
 /// The number of durations by size, and their sum.
 public struct Histogram: Sendable, Hashable {

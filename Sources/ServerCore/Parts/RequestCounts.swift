@@ -1,4 +1,4 @@
-public import HoldfastCore
+import HoldfastCore
 
 /// The number of answered requests by route and status, and the times until their answers.
 ///

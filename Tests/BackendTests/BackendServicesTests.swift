@@ -82,6 +82,15 @@ import Testing
         answer.body == #"{"status":"failing","reason":"the store does not answer"}"#)
     }
     #expect(await silent.checks == 1)
+    // These do not wait for the check.
+    #expect(try await client.ask("GET", "/livez").body == #"{"status":"ok"}"#)
+    let begun = ContinuousClock.now
+    let ready = try await client.ask("GET", "/readyz")
+    #expect(ready.status == 503)
+    #expect(ready.body == #"{"status":"failing","reason":"the store does not answer"}"#)
+    #expect(try await client.ask("GET", "/metrics").body.contains("\nholdfast_ready 0\n"))
+    #expect(ContinuousClock.now - begun < .seconds(10))
+    #expect(await silent.checks == 1)
     await silent.close()
     await server.stop()
     await server.run { handler, _ in handler.end() }
@@ -95,6 +104,10 @@ import Testing
       let page = try await client.ask("GET", "/metrics").body
       #expect(page.contains(#"holdfast_requests_total{route="health",status="200"} 1"#))
       #expect(page.contains(#"holdfast_requests_total{route="unknown",status="404"} 1"#))
+      #expect(page.contains(#"holdfast_request_seconds_count{route="health"} 1"#))
+      #expect(page.contains("\nholdfast_ready 1\n"))
+      #expect(page.contains(#"holdfast_ceiling{ceiling="connections_per_address"} 256"#))
+      #expect(page.contains(#"holdfast_ceiling_used{ceiling="connections_per_address"} 1"#))
       for family in ["holdfast_connections ", "holdfast_relay_phones ", "holdfast_mcp_sessions "] {
         #expect(page.contains(family))
       }

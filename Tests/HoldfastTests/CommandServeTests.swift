@@ -254,7 +254,11 @@ private struct Served {
 
   @Test func `prints where it serves`() async throws {
     try await CommandProcess.scratch { directory in
-      let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
+      // With so few sockets, no limit on descriptors is too low.
+      let process = try CommandProcess.start([
+        "serve", "--port", "0", "--data", directory, "--max-streams", "100", "--max-phones", "100",
+        "--max-sessions", "100",
+      ])
       let lines = LineReader(process.lines)
       let first = await lines.next()
       let start = "holdfast serves shop messages, phones, assistants and sessions at "

@@ -7,8 +7,12 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
   private static func log(_ arguments: [String]) async throws -> [String] {
     let scratch = try Scratch()
+    // With so few sockets, no limit on descriptors is too low.
     let process = try CommandProcess.start(
-      ["serve", "--port", "0", "--json", "--data", scratch("backend")] + arguments)
+      [
+        "serve", "--port", "0", "--json", "--data", scratch("backend"), "--max-streams", "100",
+        "--max-phones", "100", "--max-sessions", "100",
+      ] + arguments)
     let url = try [String: Any].reading(await LineReader(process.lines).next())["url"] as? String
     let asking = try LabProcess([
       "python3", "-c",

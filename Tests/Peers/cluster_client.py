@@ -26,7 +26,7 @@ defaults
   timeout server 75s
   timeout tunnel 75s
   option redispatch 1
-  option httpchk GET /healthz
+  option httpchk GET /readyz
   default-server check inter 1s fall 2 rise 1
 frontend front
   bind 127.0.0.1:{port}

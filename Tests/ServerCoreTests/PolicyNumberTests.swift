@@ -119,7 +119,7 @@ private let relayNumbers = """
   pushInterval 180.0 seconds
   pushBurst 6
   maxSockets 10000
-  socketsPerAddress 256
+  socketsPerAddress 2500
   maxPhones 20000
   tokensPerPhone 8
   callsPerPhone 16
@@ -188,7 +188,7 @@ private let healthSyncNumbers = """
 
 private let sessionsNumbers = """
   maxSockets 2000
-  socketsPerAddress 256
+  socketsPerAddress 500
   socketsPerClient 8
   connectWait 30.0 seconds
   clockTolerance 30.0 seconds

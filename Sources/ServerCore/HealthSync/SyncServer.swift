@@ -373,15 +373,12 @@ extension SyncServer {
     let tus = UploadDialect.tus.fields
     if pending.isTus, !answer.fields.contains(tus[0]) { answer.fields += tus }
     if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
-    metrics.requests.answered(
-      pending.path.name, status: answer.status, after: pending.since.duration(to: now))
     frame.emit(.answer(id, answer))
   }
 }
 
 /// The counters of health sync.
 struct SyncMetrics: Sendable {
-  var requests = RequestCounts()
   var batches: UInt64 = 0
   var samples: UInt64 = 0
   var duplicates: UInt64 = 0
@@ -398,7 +395,8 @@ struct SyncMetrics: Sendable {
   }
 
   func report(waiting: Int, to page: inout MetricsPage) {
-    page.requests.add(requests)
+    page.refusals.add(.unauthorized, strangers)
+    page.refusals.add(.store, storeFailures)
     page.one("sync_waiting", .gauge, "Sync requests that wait for the store.", UInt64(waiting))
     page.counters(
       of: self,

@@ -9,8 +9,20 @@ public struct MetricsPage: Sendable {
     case counter, gauge, histogram
   }
 
+  /// A configured maximum, and how much of it is used.
+  private struct Use {
+    var ceiling: Ceiling
+    var limit: Int
+    var used: Int
+  }
+
   /// The request counts of all routes. They share one family of metrics.
   public var requests = RequestCounts()
+  /// The refusals of all services, likewise.
+  public var refusals = RefusalCounts()
+  /// The times of the commits by service, likewise.
+  public var commits: [String: Histogram] = [:]
+  private var uses: [Use] = []
   private var lines = ""
 
   /// Creates an empty page.
@@ -19,24 +31,61 @@ public struct MetricsPage: Sendable {
   /// The text of the page.
   public var text: String {
     var page = self
+    let routes = requests.routes.sorted { $0.key < $1.key }
     page.many(
       "requests_total", .counter, "Requests answered.",
-      requests.answers.sorted { $0.key < $1.key }.map {
-        ("route=\"\($0.key.route)\",status=\"\($0.key.status)\"", $0.value)
+      routes.flatMap { route in
+        route.value.answers.sorted { $0.key < $1.key }.map {
+          ("route=\"\(route.key)\",status=\"\($0.key)\"", $0.value)
+        }
       })
-    page.histogram(
-      "request_seconds", "From a request to its answer.", bounds: RequestCounts.bounds,
-      buckets: requests.buckets, sum: requests.latency)
+    page.histograms(
+      "request_seconds", "From a request to its answer, or to the start of a streamed one.",
+      by: "route", routes.map { ($0.key, $0.value.times) })
+    page.histograms(
+      "store_commit_seconds", "Time in which a store made changes durable.", by: "service",
+      commits.sorted { $0.key < $1.key })
+    page.counters(
+      "refusals", "Clients, requests and connections refused.", by: "reason",
+      refusals.byName)
+    page.many(
+      "ceiling", .gauge, "Configured maximum.",
+      uses.map { ("ceiling=\"\($0.ceiling.rawValue)\"", UInt64(max($0.limit, 0))) })
+    page.many(
+      "ceiling_used", .gauge,
+      "Used of the maximum; of one per user or address, by the one that uses most.",
+      uses.map { ("ceiling=\"\($0.ceiling.rawValue)\"", UInt64(max($0.used, 0))) })
     return page.lines
   }
 
-  mutating func one(_ name: String, _ kind: Kind, _ help: String, _ value: UInt64) {
-    head(name, kind, help)
+  /// Adds the version of the backend and whether it is ready.
+  public mutating func describe(version: String, isReady: Bool) {
+    many(
+      "build_info", .gauge, "Version of the program; the value is 1.",
+      [("version=\"\(Self.label(version))\"", 1)])
+    one("ready", .gauge, "Whether the backend accepts work (1), as /readyz says.", isReady ? 1 : 0)
+  }
+
+  /// Adds a configured maximum and how much of it is used.
+  public mutating func use(of ceiling: Ceiling, _ used: Int, of limit: Int) {
+    uses.append(Use(ceiling: ceiling, limit: limit, used: used))
+  }
+
+  mutating func one(
+    _ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger
+  ) {
+    head("holdfast_\(name)", kind, help)
     lines += "holdfast_\(name) \(value)\n"
   }
 
-  mutating func many(_ name: String, _ kind: Kind, _ help: String, _ rows: [(String, UInt64)]) {
+  /// Adds a metric whose name every Prometheus client uses.
+  mutating func standard(_ name: String, _ kind: Kind, _ help: String, _ value: String) {
     head(name, kind, help)
+    lines += "\(name) \(value)\n"
+  }
+
+  mutating func many(_ name: String, _ kind: Kind, _ help: String, _ rows: [(String, UInt64)]) {
+    head("holdfast_\(name)", kind, help)
     for (labels, value) in rows {
       lines += "holdfast_\(name){\(labels)} \(value)\n"
     }
@@ -58,64 +107,42 @@ public struct MetricsPage: Sendable {
       counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) })
   }
 
-  private mutating func histogram(
-    _ name: String, _ help: String, bounds: [Int64], buckets: [UInt64], sum: Duration
+  /// Adds a histogram for each value of a label.
+  mutating func histograms(
+    _ name: String, _ help: String, by label: String, _ rows: [(String, Histogram)]
   ) {
-    head(name, .histogram, help)
-    var count: UInt64 = 0
-    for (bucket, value) in buckets.enumerated() {
-      count += value
-      let bound = bucket < bounds.count ? Self.seconds(milliseconds: bounds[bucket]) : "+Inf"
-      lines += "holdfast_\(name)_bucket{le=\"\(bound)\"} \(count)\n"
+    head("holdfast_\(name)", .histogram, help)
+    for (value, histogram) in rows {
+      let labels = "\(label)=\"\(value)\""
+      var count: UInt64 = 0
+      for (bucket, value) in histogram.buckets.enumerated() {
+        count += value
+        let isLast = bucket == histogram.bounds.count
+        let bound = isLast ? "+Inf" : Self.seconds(histogram.bounds[bucket])
+        lines += "holdfast_\(name)_bucket{\(labels),le=\"\(bound)\"} \(count)\n"
+      }
+      lines += "holdfast_\(name)_sum{\(labels)} \(Self.seconds(histogram.sum))\n"
+      lines += "holdfast_\(name)_count{\(labels)} \(count)\n"
     }
-    lines += "holdfast_\(name)_sum \(Self.seconds(milliseconds: sum.nanoseconds / 1_000_000))\n"
-    lines += "holdfast_\(name)_count \(count)\n"
   }
 
   private mutating func head(_ name: String, _ kind: Kind, _ help: String) {
-    lines += "# HELP holdfast_\(name) \(help)\n# TYPE holdfast_\(name) \(kind.rawValue)\n"
+    lines += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  private static func seconds(milliseconds: Int64) -> String {
-    let fraction = String(milliseconds % 1_000 + 1_000).dropFirst()
-    return "\(milliseconds / 1_000).\(fraction)"
-  }
-}
-
-/// The number of answered requests by route and status, and their latencies.
-public struct RequestCounts: Sendable, Hashable, Codable {
-  struct Answered: Hashable, Comparable, Codable {
-    var route: String
-    var status: Int
-
-    static func < (left: Answered, right: Answered) -> Bool {
-      (left.route, left.status) < (right.route, right.status)
-    }
+  /// Returns a text as the value of a label, with the escapes of the format.
+  public static func label(_ text: String) -> String {
+    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+      .replacing("\n", with: "\\n")
   }
 
-  /// The upper bounds of the latency buckets, in milliseconds. The last bucket has no bound.
-  static let bounds: [Int64] = [5, 25, 100, 500, 2_500]
-
-  private(set) var answers: [Answered: UInt64] = [:]
-  private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
-  private(set) var latency = Duration.zero
-
-  /// Creates a value in which all counts are zero.
-  public init() {}
-
-  /// Counts a request that was answered `time` after its arrival.
-  public mutating func answered(_ route: String, status: Int, after time: Duration) {
-    answers[Answered(route: route, status: status), default: 0] += 1
-    latency += time
-    let milliseconds = time.nanoseconds / 1_000_000
-    let bucket = Self.bounds.firstIndex { milliseconds <= $0 } ?? Self.bounds.count
-    buckets[bucket] += 1
-  }
-
-  /// Adds the counts of another instance.
-  public mutating func add(_ other: RequestCounts) {
-    answers.merge(other.answers) { $0 + $1 }
-    for bucket in buckets.indices { buckets[bucket] += other.buckets[bucket] }
-    latency += other.latency
+  /// Returns a duration in seconds, with at most six decimal places and no zeros at the end.
+  static func seconds(_ duration: Duration) -> String {
+    let microseconds = max(duration.nanoseconds, 0) / 1_000
+    let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    guard rest > 0 else { return String(whole) }
+    var fraction = String(String(rest + 1_000_000).dropFirst())
+    while fraction.last == "0" { fraction.removeLast() }
+    return "\(whole).\(fraction)"
   }
 }

@@ -9,8 +9,13 @@ struct RelayMetrics: Sendable, Hashable {
   var asked: [String: UInt64] = [:]
   /// The number of pulls, by reply.
   var pulled: [String: UInt64] = [:]
-  /// The number of pushes, by outcome. `sent` counts all pushes that were sent.
+  /// The number of pushes that ended, by outcome.
   var pushed: [String: UInt64] = [:]
+  var pushesSent: UInt64 = 0
+  /// The times of questions to phones, by outcome.
+  private(set) var questions: [String: Histogram] = [:]
+  /// The refused upgrades.
+  var refusals = RefusalCounts()
   var opened: UInt64 = 0
   var resumed: UInt64 = 0
   var replaced: UInt64 = 0
@@ -23,6 +28,23 @@ struct RelayMetrics: Sendable, Hashable {
   var storeFailures: UInt64 = 0
   /// The number of questions that synced samples answered.
   var synced: UInt64 = 0
+
+  /// Counts a question that has ended.
+  mutating func ended(_ outcome: String, after time: Duration) {
+    questions[outcome, default: Histogram(Histogram.questions)].add(time)
+  }
+
+  /// The refusals of the relay, of which the outcomes of calls are counted already.
+  fileprivate var allRefusals: RefusalCounts {
+    var all = refusals
+    all.add(.wrongCode, wrongPairs)
+    let outcomes: [(String, RefusalReason)] = [
+      ("locked_out", .lockedOut), ("not_signed_in", .unauthorized),
+      ("too_many_waiting", .ceiling(.calls)), ("store_failed", .store), ("stopping", .draining),
+    ]
+    for (outcome, reason) in outcomes { all.add(reason, asked[outcome] ?? 0) }
+    return all
+  }
 }
 
 extension RelayServer {
@@ -53,10 +75,14 @@ extension RelayServer {
     page.one("relay_accesses", .gauge, "Tokens that are remembered.", UInt64(tokens.count))
     page.counters("relay_calls", "Calls of assistants that ended.", by: "outcome", metrics.asked)
     page.counters("relay_pulls", "Pulls of phones.", by: "reply", metrics.pulled)
-    page.counters("relay_pushes", "Pushes.", by: "outcome", metrics.pushed)
+    page.histograms(
+      "relay_question_seconds", "From a question to its outcome.", by: "outcome",
+      metrics.questions.sorted { $0.key < $1.key })
+    page.counters("relay_pushes", "Pushes that ended.", by: "outcome", metrics.pushed)
     page.counters(
       of: metrics,
       [
+        ("relay_pushes_sent", "Pushes sent, whatever their outcome.", \.pushesSent),
         ("relay_opened", "Sockets accepted.", \.opened),
         ("relay_resumed", "Sockets that resumed a pairing.", \.resumed),
         ("relay_replaced", "Sockets replaced.", \.replaced),
@@ -68,6 +94,11 @@ extension RelayServer {
         ("relay_store_failures", "Changes that could not be stored.", \.storeFailures),
         ("relay_synced_answers", "Questions that synced samples answered.", \.synced),
       ])
+    page.refusals.add(metrics.allRefusals)
+    page.use(of: .phones, sockets.count, of: policy.maxSockets)
+    page.use(of: .addressPhones, sockets.mostOfAddress, of: policy.socketsPerAddress)
+    page.use(of: .knownPhones, phones.count, of: policy.maxPhones)
+    page.use(of: .calls, questions.count + tokens.waiting, of: policy.maxCalls)
   }
 }
 

@@ -64,14 +64,17 @@ extension RelayServer {
     }
   }
 
-  private func noRoom(for arrival: Arrival) -> HTTPRefusal? {
+  private mutating func noRoom(for arrival: Arrival) -> HTTPRefusal? {
     guard frame.isServing else {
+      metrics.refusals.add(.draining)
       return HTTPRefusal(503, "draining", retryAfter: policy.busyRetry)
     }
     guard !writes.isBehind, sockets.count < policy.maxSockets else {
+      metrics.refusals.add(writes.isBehind ? .store : .ceiling(.phones))
       return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
     guard sockets.count(of: arrival.address) < policy.socketsPerAddress else {
+      metrics.refusals.add(.ceiling(.addressPhones))
       return HTTPRefusal(429, "too many sockets", retryAfter: policy.busyRetry)
     }
     return nil
@@ -85,6 +88,7 @@ extension RelayServer {
   private mutating func noName(for arrival: Arrival) -> HTTPRefusal? {
     guard phones.count >= policy.maxPhones, phones.resumed(by: arrival) == nil else { return nil }
     guard let stranger = phones.longestAway(where: { tokens.tokens(of: $0).isEmpty }) else {
+      metrics.refusals.add(.ceiling(.knownPhones))
       return HTTPRefusal(503, "too busy", retryAfter: policy.busyRetry)
     }
     end(stranger, .lost)
@@ -368,6 +372,7 @@ extension RelayServer {
     alarms.clear(.question(id))
     if question.isStored { store([.endQuestion(question.id)]) }
     if let call = question.call { answer(call, outcome) }
+    metrics.ended(outcome.name, after: question.since.duration(to: now))
     release(question, byPhone: byPhone)
     advance(question.phone)
   }
@@ -695,7 +700,7 @@ extension RelayServer {
     case nil: return
     case .wait(let later): alarms.set(.wakePush(id), at: later)
     case .send(let address):
-      metrics.pushed["sent", default: 0] += 1
+      metrics.pushesSent += 1
       emit(.push(id, address, expiresAt: latest))
     }
   }

@@ -85,7 +85,10 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// with 503.
   public var maxSockets = 10_000
   /// The maximum number of phones' sockets from one address. Further sockets are refused with 429.
-  public var socketsPerAddress = 256
+  ///
+  /// It is a quarter of `maxSockets`: an office or a carrier may have thousands of phones behind one
+  /// address, and one address alone cannot take all places.
+  public var socketsPerAddress = 2_500
   /// The maximum number of known phones, connected or not.
   ///
   /// At the limit, a new phone replaces an unpaired phone that is away. If there is none, the new

@@ -26,6 +26,8 @@ struct SessionMetrics: Sendable, Hashable {
   /// The number of clients to which a loss was reported.
   var unrecovered: UInt64 = 0
   var storeFailures: UInt64 = 0
+  /// The refused upgrades.
+  var refusals = RefusalCounts()
 }
 
 extension SessionServer {
@@ -64,6 +66,11 @@ extension SessionServer {
       ])
     page.counters("session_errors", "Messages refused.", by: "code", metrics.errors)
     reportPrompts(to: &page)
+    page.refusals.add(metrics.refusals)
+    page.refusals.add(.unauthorized, metrics.unauthorized)
+    page.refusals.add(.store, metrics.storeFailures)
+    page.use(of: .sessions, sockets.count, of: policy.maxSockets)
+    page.use(of: .addressSessions, sockets.mostFromAddress, of: policy.socketsPerAddress)
   }
 
   private func reportPrompts(to page: inout MetricsPage) {

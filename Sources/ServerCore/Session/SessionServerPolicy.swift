@@ -9,7 +9,9 @@ public struct SessionServerPolicy: Sendable, Hashable {
   /// The maximum number of sockets, including closing ones. Further upgrades are refused with 503.
   public var maxSockets = 2_000
   /// The maximum number of sockets from one address. Further upgrades are refused with 429.
-  public var socketsPerAddress = 256
+  ///
+  /// It is a quarter of `maxSockets`, as that of phones.
+  public var socketsPerAddress = 500
   /// The maximum number of sockets of one client. A further socket closes the oldest.
   public var socketsPerClient = 8
   /// The time that a socket may stay open without a `connect`.

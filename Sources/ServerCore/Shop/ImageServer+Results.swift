@@ -151,8 +151,6 @@ extension ImageServer {
     let tus = UploadDialect.tus.fields
     let isTus = pending.call.speaksOtherTus || pending.call.upload?.dialect == .tus
     if isTus, !answer.fields.contains(tus[0]) { answer.fields += tus }
-    metrics.requests.answered(
-      pending.call.name, status: answer.status, after: pending.since.duration(to: now))
     frame.emit(.answer(id, answer))
   }
 }

@@ -61,7 +61,6 @@ public struct ImageServer: ServerRules {
   /// A request that has not been answered.
   struct Pending: Sendable {
     var call: ImageCall
-    var since: Instant
     /// The claims of the token.
     var claims: Claims?
     /// The upload that was announced for the request.
@@ -124,7 +123,7 @@ public struct ImageServer: ServerRules {
     switch input {
     case .request(let id, let call, let credential, let wall):
       let announced = endAnnouncement(of: id)
-      requests[id] = Pending(call: call, since: now, announced: announced)
+      requests[id] = Pending(call: call, announced: announced)
       take(id, call, credential, wall: wall)
       if let announced { resume(announced) }
     case .abandoned(let id): requests[id] = nil
@@ -255,7 +254,6 @@ extension ImageServer: UploadServer {
 
 /// The counters of the images since the start.
 struct ImageMetrics: Sendable {
-  var requests = RequestCounts()
   var stored: UInt64 = 0
   var storedBytes: UInt64 = 0
   var served: UInt64 = 0
@@ -265,7 +263,8 @@ struct ImageMetrics: Sendable {
   var storeFailures: UInt64 = 0
 
   func report(to page: inout MetricsPage) {
-    page.requests.add(requests)
+    page.refusals.add(.unauthorized, authFailures)
+    page.refusals.add(.store, storeFailures)
     page.counters(
       of: self,
       [

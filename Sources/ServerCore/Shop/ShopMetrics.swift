@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// The counters of the shop server since its start.
 struct ShopMetrics: Sendable, Hashable, Codable {
-  var requests = RequestCounts()
+  var refusals = RefusalCounts()
   var refusedUpgrades: [Int: UInt64] = [:]
   /// The number of closed sockets by close code. The key 0 combines all unregistered codes.
   var closes: [UInt16: UInt64] = [:]
@@ -59,7 +59,9 @@ struct ShopMetrics: Sendable, Hashable, Codable {
       closes.sorted { $0.key < $1.key }.map {
         ("code=\"\($0.key == 0 ? "other" : String($0.key))\"", $0.value)
       })
-    page.requests.add(requests)
+    page.refusals.add(refusals)
+    page.refusals.add(.unauthorized, authFailures)
+    page.refusals.add(.store, storeFailures)
     page.counters(
       of: self,
       [

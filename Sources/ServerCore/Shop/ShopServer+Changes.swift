@@ -37,7 +37,7 @@ extension ShopServer {
 
   mutating func found(_ shop: ShopID?, _ lookup: Lookup, for id: RequestID) {
     guard let shop, lookup.change.shop ?? shop == shop else { return answer(id, .unknownMessage) }
-    guard isMember(lookup.claims, of: shop) else { return answer(id, .notAMember) }
+    guard isMember(lookup.claims, of: shop) else { return refuse(id, .notAMember, .forbidden) }
     let change = request(lookup, of: shop)
     enqueue(ShopRoom.Change(request: id, change: change, name: lookup.claims.name), of: shop)
   }
@@ -67,18 +67,18 @@ extension ShopServer {
   /// Returns whether a user may send another change, and answers the request otherwise.
   private mutating func isWithinLimits(_ id: RequestID, of user: String) -> Bool {
     guard hasRoomForRequest else {
-      answer(id, busy)
+      refuse(id, busy, .ceiling(.requests))
       return false
     }
     guard let wait = rate.spend(user, at: now) else { return true }
-    answer(id, .error(429, "too many messages", retryAfter: wait))
+    refuse(id, .error(429, "too many messages", retryAfter: wait), .rate)
     return false
   }
 
   /// Adds a change to the end of its shop's queue.
   private mutating func enqueue(_ change: ShopRoom.Change, of shop: ShopID) {
     guard rooms[shop, default: ShopRoom()].changes.count < policy.maxPostsPerShop else {
-      return answer(change.request, busy)
+      return refuse(change.request, busy, .store)
     }
     enter(shop) { $0.changes.append(change) }
     advance(shop)

@@ -20,10 +20,14 @@ extension ShopServer {
     }
   }
 
-  private func noRoom(for user: String) -> Answer? {
+  private mutating func noRoom(for user: String) -> Answer? {
     guard policy.offersStream else { return .error(503, "the stream is switched off") }
-    guard sockets.count < policy.maxConnections else { return busy }
+    guard sockets.count < policy.maxConnections else {
+      metrics.refusals.add(.ceiling(.streams))
+      return busy
+    }
     guard sockets.count(of: user) < policy.socketsPerUser else {
+      metrics.refusals.add(.ceiling(.userSockets))
       return .error(429, "too many sockets", retryAfter: policy.socketRetry)
     }
     return nil
@@ -31,6 +35,7 @@ extension ShopServer {
 
   mutating func refuse(_ id: ConnectionID, _ answer: Answer) {
     metrics.refusedUpgrade(status: answer.status)
+    if answer.status == 503 { countDeparture() }
     emit(.refuse(id, answer))
   }
 

@@ -39,7 +39,6 @@ public struct ShopServer: ServerRules {
   /// A request that has not been answered yet.
   struct Pending: Sendable {
     var route: ShopCallRoute
-    var since: Instant
     /// The post to store, or `nil` for other requests.
     var draft: Draft?
   }
@@ -300,7 +299,7 @@ extension Closure {
 
 extension ShopServer {
   mutating func take(_ id: RequestID, _ call: Call, _ credential: Credential, wall: Timestamp) {
-    requests[id] = Pending(route: call.route, since: now)
+    requests[id] = Pending(route: call.route)
     switch call {
     case .streamHealth:
       answer(id, Answer(200, .streamHealth(streamHealth)))
@@ -352,7 +351,7 @@ extension ShopServer {
     case .refused(let refused):
       answer(id, refused)
     case .admitted:
-      guard hasRoomForRequest else { return answer(id, busy) }
+      guard hasRoomForRequest else { return refuse(id, busy, .ceiling(.requests)) }
       emit(.page(ask(question), shop, query))
     }
   }
@@ -365,6 +364,7 @@ extension ShopServer {
     guard case .admitted(let claims) = admission, !isMember(claims, of: shop) else {
       return admission
     }
+    metrics.refusals.add(.forbidden)
     return .refused(.notAMember)
   }
 
@@ -394,10 +394,24 @@ extension ShopServer {
 
   /// Answers a request unless its client has disconnected.
   mutating func answer(_ id: RequestID, _ answer: Answer) {
-    guard let pending = requests.removeValue(forKey: id) else { return }
-    metrics.requests.answered(
-      pending.route.rawValue, status: answer.status, after: pending.since.duration(to: now))
+    guard requests.removeValue(forKey: id) != nil else { return }
+    if answer.status == 503 { countDeparture() }
     emit(.answer(id, answer))
+  }
+
+  /// Answers a request that is refused for a reason that metrics count.
+  mutating func refuse(_ id: RequestID, _ answer: Answer, _ reason: RefusalReason) {
+    metrics.refusals.add(reason)
+    self.answer(id, answer)
+  }
+
+  /// Counts a refusal during a drain or without a lease.
+  mutating func countDeparture() {
+    if !frame.isServing {
+      metrics.refusals.add(.draining)
+    } else if !hasLease {
+      metrics.refusals.add(.noLease)
+    }
   }
 
   /// Whether another request may start. Abandoned requests count as long as the store processes
@@ -434,6 +448,9 @@ extension ShopServer {
     metrics.report(
       connections: openConnections, shops: activeShops, uptime: startedAt.duration(to: now),
       to: &page)
+    page.use(of: .streams, sockets.count, of: policy.maxConnections)
+    page.use(of: .userSockets, sockets.mostOfUser, of: policy.socketsPerUser)
+    page.use(of: .requests, requests.count, of: policy.maxRequests)
   }
 }
 

@@ -106,11 +106,15 @@ public actor Backend {
   }
 
   private func begin() async throws(BackendError) -> BoundAddress {
+    try demandDescriptors()
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
-      isSecure: configuration.certificate != nil, nodes: nodes?.description)
+      isSecure: configuration.certificate != nil, nodes: nodes?.description,
+      metrics: configuration.metricsAddress.map {
+        port.endpoint(of: .metrics).map { "http://\($0)/metrics" } ?? $0
+      })
     var setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
     try await openDatabase(for: &setup, nodes: nodes)
@@ -125,6 +129,7 @@ public actor Backend {
       if address.isExposed {
         log.note(.exposed, "other machines can connect, and nothing is encrypted without TLS")
       }
+      noteDescriptors()
       return address
     } catch {
       for service in services { await service.close() }
@@ -170,6 +175,22 @@ public actor Backend {
     }
   }
 
+  /// Throws `.descriptors` if the backend cannot work with so few.
+  private func demandDescriptors() throws(BackendError) {
+    guard let limit = configuration.descriptorLimit,
+      case .tooFew(let least) = configuration.descriptorVerdict
+    else { return }
+    throw .descriptors(limit: limit, least: least)
+  }
+
+  /// Logs that the ceilings need more descriptors than there are.
+  private func noteDescriptors() {
+    guard let limit = configuration.descriptorLimit,
+      case .few(let need) = configuration.descriptorVerdict
+    else { return }
+    log.note(.fewDescriptors, "the limit is \(limit), and the ceilings need \(need)")
+  }
+
   private func takePort() throws(BackendError) -> BoundPort {
     do {
       return try BoundPort(configuration.sockets)
@@ -186,7 +207,8 @@ public actor Backend {
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
-          passage: membership?.passage, figures: membership?.figures))
+          passage: membership?.passage, figures: membership?.figures,
+          reading: ProcessReading(configuration)))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -227,6 +249,7 @@ extension BackendConfiguration {
     sockets.host = host
     sockets.port = port
     sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
+    sockets.furtherListeners[.metrics] = metricsAddress.flatMap { ListenerAddress(operators: $0) }
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }
@@ -281,6 +304,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case key(path: String, detail: String)
   /// The program that wakes phones cannot be executed.
   case hook(path: String, detail: String)
+  /// The limit on open descriptors is below the smallest with which a backend works.
+  case descriptors(limit: UInt64, least: Int)
   /// The backend has already been started. Each value can be started only once.
   case alreadyStarted
   /// The backend has not been started, or it has stopped.
@@ -297,6 +322,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
       "\(path): users other than its owner can read or change this secret"
     case .key(let path, let detail): "\(path): \(detail)"
     case .hook(let path, let detail): "the push hook \(path) cannot be run: \(detail)"
+    case .descriptors(let limit, let least):
+      "the limit on open descriptors is \(limit), and a backend needs at least \(least)"
     case .alreadyStarted: "the backend has already been started"
     case .notRunning: "the backend is not running"
     }

@@ -40,6 +40,12 @@ public struct BackendConfiguration: Sendable {
   /// A node that has such an address passes requests for the relay, assistants and sessions on to
   /// the node that runs them. Otherwise it refuses them.
   public var nodeAddress: String?
+  /// The address for metrics and probes, as `127.0.0.1:9090` or `unix:PATH`; `nil` if `/metrics` is at
+  /// the address for clients. The connections are not encrypted.
+  public var metricsAddress: String?
+  /// The limit on open descriptors of this process, which the start compares with the ceilings; `nil`
+  /// for no comparison.
+  public var descriptorLimit: UInt64?
   /// The URLs of NATS servers for the reports between nodes over the same database, such as
   /// `nats://host1:4222,nats://host2:4222`; `nil` for `NOTIFY` of the database. The credentials are in
   /// the environment.
@@ -179,6 +185,8 @@ public struct BoundAddress: Sendable, Hashable {
   public var reach: String?
   /// The address and port for requests that other nodes pass on; `nil` for none.
   public var nodes: String?
+  /// The URL of the metrics, or `unix:PATH`, if they have an address of their own; otherwise `nil`.
+  public var metrics: String?
 
   /// Creates the address of a backend.
   ///
@@ -186,11 +194,13 @@ public struct BoundAddress: Sendable, Hashable {
   ///   - host: The host from the configuration, which is an address in any form or a name.
   ///   - addresses: The addresses to which the sockets are bound.
   ///   - nodes: The address for other nodes.
+  ///   - metrics: The address of the metrics.
   init(
-    host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool, nodes: String? = nil
+    host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool, nodes: String? = nil,
+    metrics: String? = nil
   ) {
     self.host = host
-    self.nodes = nodes
+    (self.nodes, self.metrics) = (nodes, metrics)
     self.port = port
     let scheme = isSecure ? "https" : "http"
     func url(_ host: String) -> String {

@@ -1,14 +1,15 @@
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastServerCore
+import HoldfastWire
 import HoldfastOwnerFiles
 import HoldfastServerSockets
 
 /// A handler that owns the services, routes each event to a service and sets the alarm of the
 /// sockets.
 ///
-/// The handler itself answers the routes that belong to no service: `/`, `/healthz`, `/metrics` and
-/// unknown routes.
+/// The handler itself answers the routes that belong to no service: `/`, `/healthz`, `/livez`,
+/// `/readyz`, `/metrics` and unknown routes.
 struct BackendHandler: SocketHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout BackendHandler, SocketHub) -> Void) -> Void
@@ -53,6 +54,13 @@ struct BackendHandler: SocketHandler {
   /// The requests that wait for the checks of the stores, at most one for each connection.
   private var checking: [Asked] = []
   private var checks: StoreChecks
+  /// The requests that wait for checks and figures, at most one for each connection.
+  private var waits = OperatorWaits<Asked>()
+  private let reading: ProcessReading
+  /// The last figures of the process.
+  private var process = ProcessFigures()
+  /// The refusals of connections.
+  private var refusals = RefusalCounts()
   /// A function that runs work on the loop; `nil` before the start and after the end.
   private var inject: Inject?
   /// A function that is called once, when all services have drained.
@@ -79,9 +87,9 @@ struct BackendHandler: SocketHandler {
   /// Creates a handler for places, some of which may be without a service.
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
-    figures: (@Sendable () -> NodeFigures)? = nil
+    figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading()
   ) {
-    (self.places, self.log) = (places, log)
+    (self.places, self.log, self.reading) = (places, log, reading)
     (self.passage, self.figures) = (passage, figures)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
@@ -212,6 +220,7 @@ struct BackendHandler: SocketHandler {
   /// Sets the alarm, and calls `whenFinished` once all services have drained.
   private mutating func updateAlarm(on hub: SocketHub) {
     var earliest = checks.deadline
+    if let deadline = waits.deadline { earliest = earliest.map { min($0, deadline) } ?? deadline }
     for deadline in deadlines {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -236,6 +245,7 @@ struct BackendHandler: SocketHandler {
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
       checking.removeAll { $0.request == id }
+      waits.remove { $0.request == id }
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
@@ -246,10 +256,15 @@ struct BackendHandler: SocketHandler {
     case .closed(let id, _):
       guard let owner = owners.removeValue(forKey: id) else { return }
       work(on: owner) { $0.handle(event, on: id) }
-    case .starved(let cause): log.note(.starved, SystemCall.reason(of: cause))
-    case .crowded(let address): log.note(.crowded, address)
+    case .starved(let cause):
+      refusals.add(.descriptors)
+      log.note(.starved, SystemCall.reason(of: cause))
+    case .crowded(let address):
+      refusals.add(.ceiling(.addressConnections))
+      log.note(.crowded, address)
     case .woke:
       if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
+      answerWaiting(on: hub)
       for (index, deadline) in deadlines.enumerated() {
         guard let deadline, deadline <= hub.now else { continue }
         work(on: index) { $0.tick() }
@@ -271,9 +286,11 @@ struct BackendHandler: SocketHandler {
         return refuse(request, HTTPRefusal(403, detail), on: hub)
       }
     }
-    let path = head.wholePath
-    guard !first({ $0.take(request, head, path, body: body) }) else { return }
-    let route = OwnRoute(path: path)
+    let (path, listener) = (head.wholePath, hub.listener(of: request))
+    let isForOperators = listener == .metrics
+    guard isForOperators || !first({ $0.take(request, head, path, body: body) }) else { return }
+    let route = OwnRoute(path: path).restricted(
+      isForOperators: isForOperators, hasOperators: hub.hasListener(for: .metrics))
     let asked = Asked(request: request, route: route, since: hub.now)
     if let refusal = route.refusal(of: head) {
       answer(asked, refusal.status, refusal.headers, refusal.bytes, on: hub)
@@ -281,7 +298,8 @@ struct BackendHandler: SocketHandler {
     }
     switch route {
     case .home: answer(asked, 200, WebPage.home.headers, WebPage.home.bytes, on: hub)
-    case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
+    case .live: answer(asked, 200, HTTPFields.json, ServiceHealth.ok.bytes, on: hub)
+    case .metrics, .ready: look(for: asked, at: hub.now)
     case .health, .session, .unknown: checkStores(for: asked, at: hub.now)
     }
   }
@@ -314,6 +332,10 @@ struct BackendHandler: SocketHandler {
   /// Requests that arrive during a check are answered with the result of that check.
   private mutating func checkStores(for asked: Asked, at now: Instant) {
     checking.append(asked)
+    beginChecks(at: now)
+  }
+
+  private mutating func beginChecks(at now: Instant) {
     guard let inject else { return }
     for index in checks.begin(at: now) {
       let (service, generation) = (places[index].service, generations[index])
@@ -331,7 +353,42 @@ struct BackendHandler: SocketHandler {
   }
 
   private mutating func checked(_ index: Int, _ failure: StoreFailure?, on hub: SocketHub) {
-    if let outcomes = checks.answered(index, failure) { answerHealth(outcomes, on: hub) }
+    guard let outcomes = checks.answered(index, failure) else { return }
+    answerHealth(outcomes, on: hub)
+    answerWaiting(on: hub)
+  }
+
+  /// Answers once the stores have been checked and figures have been read, or after half a second
+  /// with what is known then.
+  private mutating func look(for asked: Asked, at now: Instant) {
+    let mustRead = waits.add(asked, at: now)
+    beginChecks(at: now)
+    guard mustRead, let inject else { return }
+    Task.detached { [reading] in
+      let figures = reading.figures()
+      inject { handler, hub in
+        handler.turn(on: hub) { handler in
+          handler.process = figures
+          handler.waits.read()
+          handler.answerWaiting(on: hub)
+        }
+      }
+    }
+  }
+
+  private mutating func answerWaiting(on hub: SocketHub) {
+    let due = waits.due(at: hub.now, isChecking: checks.deadline != nil)
+    guard !due.isEmpty else { return }
+    let ready = ServiceHealth.overall(zip(runners, checks.known(at: hub.now)).map { $0.health($1) })
+    for asked in due {
+      switch asked.route {
+      case .metrics:
+        let page = [UInt8](metrics(ready, on: hub).utf8)
+        answer(asked, 200, MetricsPage.headers, page, on: hub)
+      case .ready, .live, .home, .health, .session, .unknown:
+        answer(asked, ready.status, HTTPFields.json, ready.bytes, on: hub)
+      }
+    }
   }
 
   private mutating func answerHealth(_ outcomes: [StoreChecks.Outcome], on hub: SocketHub) {
@@ -364,10 +421,16 @@ struct BackendHandler: SocketHandler {
 
   // MARK: - Its own routes
 
-  /// The metrics of all services.
-  var metrics: String {
+  /// Returns the metrics of all services and of the process.
+  private func metrics(_ ready: ServiceHealth, on hub: SocketHub) -> String {
     var page = MetricsPage()
+    page.describe(version: MCPResult.serverVersion, isReady: ready == .ok)
+    process.report(to: &page)
     page.requests.add(requests)
+    page.refusals.add(refusals)
+    let (all, ofAddress) = (hub.clientConnections, hub.addressConnections)
+    page.use(of: .connections, all.used, of: all.limit)
+    page.use(of: .addressConnections, ofAddress.used, of: ofAddress.limit)
     for runner in runners { runner.report(to: &page) }
     if var figures = figures?() {
       (figures.passed, figures.unanswered) = passed
@@ -385,7 +448,7 @@ extension MetricsPage {
 
 /// The routes that belong to the backend itself.
 private enum OwnRoute: String {
-  case home, health, session, metrics, unknown
+  case home, health, session = "health_session", live, ready, metrics, unknown
 
   init(path: String) {
     switch path {
@@ -393,8 +456,23 @@ private enum OwnRoute: String {
     case "/healthz": self = .health
     // The services that one node of several runs. Balancers find that node so.
     case "/healthz/session": self = .session
+    case "/livez": self = .live
+    case "/readyz": self = .ready
     case "/metrics": self = .metrics
     case _: self = .unknown
+    }
+  }
+
+  /// Returns the route at an address, or `unknown` if the address does not have it.
+  ///
+  /// - Parameters:
+  ///   - isForOperators: Whether it is the address for metrics.
+  ///   - hasOperators: Whether there is such an address.
+  func restricted(isForOperators: Bool, hasOperators: Bool) -> OwnRoute {
+    switch self {
+    case .metrics: isForOperators == hasOperators ? self : .unknown
+    case .home: isForOperators ? .unknown : self
+    case .health, .session, .live, .ready, .unknown: self
     }
   }
 

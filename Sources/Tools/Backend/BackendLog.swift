@@ -19,6 +19,7 @@ struct LogLine: Sendable {
     case busLost = "bus_lost", busConnected = "bus_connected"
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
+    case fewDescriptors = "few_descriptors"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -26,7 +27,7 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost:
+        .leaseLost, .unreachable, .busLost, .fewDescriptors:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken, .busConnected:

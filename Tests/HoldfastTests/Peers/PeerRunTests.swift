@@ -32,6 +32,15 @@ struct PeerRunTests {
     try await PeerRun.pass("health_client")
   }
 
+  @Test func `a crowd of followers and phones is served up to the maximums`() async throws {
+    try await PeerRun.pass("crowd")
+  }
+
+  @Test(.enabled(if: Shell.find("prometheus") != nil, "prometheus is not installed"))
+  func `Prometheus scrapes a backend and raises its alerts`() async throws {
+    try await PeerRun.pass("metrics_prometheus")
+  }
+
   @Test func `a killed phone handles a foreign bottle that sleeps, leaves and forgets`()
     async throws
   {

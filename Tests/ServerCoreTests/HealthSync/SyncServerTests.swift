@@ -296,9 +296,8 @@ extension SyncAnswer {
     var page = MetricsPage()
     stage.server.report(to: &page)
     for line in [
-      #"holdfast_requests_total{route="sync",status="200"} 1"#,
-      #"holdfast_requests_total{route="sync",status="401"} 1"#,
-      #"holdfast_requests_total{route="sync",status="503"} 1"#, "holdfast_sync_waiting 1",
+      "holdfast_sync_waiting 1", #"holdfast_refusals_total{reason="unauthorized"} 1"#,
+      #"holdfast_refusals_total{reason="store"} 1"#,
       "holdfast_sync_batches_total 1", "holdfast_sync_samples_total 5",
       "holdfast_sync_duplicates_total 4", "holdfast_sync_refused_samples_total 6",
       "holdfast_sync_auth_failures_total 1",

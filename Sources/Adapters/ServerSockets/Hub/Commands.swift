@@ -133,9 +133,22 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
+  /// The number of connections of clients and nodes in all phases, and their maximum.
+  public var clientConnections: (used: Int, limit: Int) {
+    (connectionCount - operatorCount, configuration.maxConnections)
+  }
+
+  /// The number of connections of the address that has most, without WebSockets, and the maximum.
+  public var addressConnections: (used: Int, limit: Int) { (limit.most, limit.bound) }
+
   /// Returns the purpose of the address at which a request came in.
   public func listener(of request: RequestID) -> ListenerKind {
     exchange(of: request)?.0.kind ?? .clients
+  }
+
+  /// Returns whether the server has an address for a purpose.
+  public func hasListener(for kind: ListenerKind) -> Bool {
+    kind == .clients || configuration.furtherListeners[kind] != nil
   }
 
   /// Returns whether a connection came in at the address for nodes.
@@ -190,6 +203,9 @@ struct ConnectionLimit {
     counts[origin] = count + 1
     return true
   }
+
+  /// The number of connections of the address that has most.
+  var most: Int { counts.values.max() ?? 0 }
 
   mutating func leave(_ origin: String) {
     let left = counts[origin, default: 1] - 1

@@ -35,6 +35,9 @@ struct RelaySockets: Sendable {
   /// Returns the number of sockets of an address.
   func count(of address: String) -> Int { addresses[address, default: 0] }
 
+  /// The number of sockets of the address that has most.
+  var mostOfAddress: Int { addresses.values.max() ?? 0 }
+
   func isOpen(_ id: ConnectionID) -> Bool { all[id]?.life.isOpen == true }
 
   func phone(on id: ConnectionID) -> PhoneID? { all[id]?.phone }

@@ -186,6 +186,9 @@ struct SessionSockets: Sendable {
   /// Returns the number of sockets from an address.
   func count(from address: String) -> Int { addresses[address] ?? 0 }
 
+  /// The number of sockets from the address that has most.
+  var mostFromAddress: Int { addresses.values.max() ?? 0 }
+
   /// Returns whether a socket exists and is not closing.
   func isOpen(_ id: ConnectionID) -> Bool { table[id]?.life.isOpen == true }
 

@@ -74,6 +74,9 @@ struct ShopSockets: Sendable {
   /// Returns the number of waiting and open sockets of a user.
   func count(of user: String) -> Int { users[user, default: 0] }
 
+  /// The number of waiting and open sockets of the user that has most.
+  var mostOfUser: Int { users.values.max() ?? 0 }
+
   /// Returns the next instant at which the alarm of a socket must fire, or `nil` if the socket
   /// waits.
   func wake(_ id: ConnectionID) -> Instant? { all[id]?.wake(timing) }

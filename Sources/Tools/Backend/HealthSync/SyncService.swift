@@ -25,6 +25,12 @@ struct SyncService: UploadService {
   let proxies: TrustedProxies
   let first: SyncServer.Input?
 
+  static var metricsName: String { "sync" }
+
+  static func databases(_ configuration: BackendConfiguration) -> [String] {
+    ["\(configuration.dataDirectory)/sync.sqlite"]
+  }
+
   /// Returns zero, because phones open no sockets.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 

@@ -24,7 +24,7 @@ enum RelayServiceRoute: ServiceRoute {
 
   var name: String {
     switch self {
-    case .phone(let route): route.rawValue
+    case .phone(let route): route.name
     case .assistant(let route): route.name
     case .oauth(let route): route.name
     }
@@ -57,7 +57,7 @@ enum RelayServiceRoute: ServiceRoute {
   static var maxBodyBytes: [String: Int] { RelayRoute.maxBodyBytes }
 }
 
-/// The routes for phones. Metrics and logs use the names of the cases.
+/// The routes for phones.
 enum RelayRoute: String, CaseIterable {
   case phone, lease, results, push, assistants, sync, health
 
@@ -83,6 +83,14 @@ enum RelayRoute: String, CaseIterable {
     case .assistants: "/relay/assistants"
     case .sync: "/relay/sync"
     case .health: "/relay/health"
+    }
+  }
+
+  /// The name of the route in metrics and logs. Other services have routes for health and sync.
+  var name: String {
+    switch self {
+    case .phone, .lease, .results, .push, .assistants: rawValue
+    case .sync, .health: "relay_\(rawValue)"
     }
   }
 

@@ -57,6 +57,12 @@ struct RelayService: Service {
   /// batch reaches that value.
   private var lastProcessCall: UInt64 = 1 << 63
 
+  static var metricsName: String { "relay" }
+
+  static func databases(_ configuration: BackendConfiguration) -> [String] {
+    ["\(configuration.dataDirectory)/relay.sqlite"]
+  }
+
   static var runsAtOneNode: Bool { true }
 
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {

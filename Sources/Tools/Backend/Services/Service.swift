@@ -22,6 +22,12 @@ protocol Service: Sendable {
   /// Whether only one node of several runs the service. The others answer 503 on its routes.
   static var runsAtOneNode: Bool { get }
 
+  /// The name of the service in metrics.
+  static var metricsName: String { get }
+
+  /// Returns the paths of the databases of the service, if they are files.
+  static func databases(_ configuration: BackendConfiguration) -> [String]
+
   /// Returns the maximum number of open sockets for a configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
 
@@ -134,6 +140,10 @@ enum ServiceEvent<Route: ServiceRoute> {
 
 extension Service {
   static var runsAtOneNode: Bool { false }
+
+  static var metricsName: String { "\(Self.self)" }
+
+  static func databases(_ configuration: BackendConfiguration) -> [String] { [] }
 
   var first: Rules.Input? { nil }
 

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPorts
 import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastWire
@@ -16,6 +17,8 @@ struct ServiceContext<S: Service> {
     var line: LogLine
     var since: Instant
     var bounds: SocketBounds
+    /// Whether metrics have counted the request, before its end.
+    var isCounted = false
   }
 
   /// The state of the queue of changes to the store.
@@ -36,6 +39,10 @@ struct ServiceContext<S: Service> {
   let log: BackendLog
   /// The file that came with the result that the rules handle now.
   var file: FileBody?
+  /// The requests that were answered.
+  private(set) var answered = RequestCounts()
+  /// The times of commits.
+  private(set) var commits = Histogram(Histogram.commits)
   private let store: S.Store
   /// A function that runs work on the loop; `nil` once the service has ended. Results that the
   /// store returns later are then dropped.
@@ -161,8 +168,13 @@ extension ServiceContext {
   }
 
   /// Begins a response that is written in pieces.
-  func begin(_ id: RequestID, _ headers: [(String, String)]) {
-    if requests[id] != nil { hub.begin(id, status: 200, headers: headers) }
+  ///
+  /// The time until its beginning is that of the request in metrics. It may last for hours.
+  mutating func begin(_ id: RequestID, _ headers: [(String, String)]) {
+    guard let exchange = requests[id] else { return }
+    requests[id]?.isCounted = true
+    count(exchange, status: 200)
+    hub.begin(id, status: 200, headers: headers)
   }
 
   func write(_ id: RequestID, _ bytes: [UInt8]) {
@@ -176,7 +188,13 @@ extension ServiceContext {
   private mutating func finish(_ id: RequestID, status: Int) -> Bool {
     guard let exchange = requests.removeValue(forKey: id) else { return false }
     note(.request, exchange, status: status)
+    if !exchange.isCounted { count(exchange, status: status) }
     return true
+  }
+
+  private mutating func count(_ exchange: Exchange, status: Int) {
+    let elapsed = exchange.since.duration(to: now)
+    answered.answered(exchange.line.route ?? "", status: status, after: elapsed)
   }
 
   /// Removes a request whose client has left. Returns the event that reports this to the service.
@@ -295,9 +313,18 @@ extension ServiceContext {
     let store = store
     start {
       await S.commit(writes, to: store)
-    } then: { runner, stored in
-      runner.committed(stored)
+    } then: { runner, stored, elapsed in
+      runner.committed(stored, after: elapsed)
     }
+  }
+
+  /// Counts a commit for metrics.
+  mutating func noteCommit(_ elapsed: Duration) { commits.add(elapsed) }
+
+  /// Adds the counts of the service's requests and commits to the backend's page.
+  func report(to page: inout MetricsPage) {
+    page.requests.add(answered)
+    if commits.count > 0 { page.commits[S.metricsName] = commits }
   }
 
   /// Writes the waiting changes. This happens before the rules receive the last results, so that
@@ -315,7 +342,7 @@ extension ServiceContext {
   ) {
     start(on: queue) {
       [await work()]
-    } then: { runner, stored in
+    } then: { runner, stored, _ in
       runner.take(stored)
     }
   }
@@ -330,14 +357,16 @@ extension ServiceContext {
   private func start(
     on queue: FileQueue? = nil,
     _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
-    then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>]) -> Void
+    then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>], Duration) -> Void
   ) {
     guard let inject else { return }
     let log = log
     Task.detached(executorPreference: queue) {
+      let began = BootClock().now
       let stored = await work()
+      let elapsed = began.duration(to: BootClock().now)
       for failure in stored.compactMap(\.failure) { log.note(.storeFailure, "\(failure)") }
-      inject { then($0, stored) }
+      inject { then($0, stored, elapsed) }
     }
   }
 }

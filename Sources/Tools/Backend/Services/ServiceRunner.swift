@@ -89,6 +89,7 @@ final class ServiceRunner<S: Service>: RunningService {
 
   func report(to page: inout MetricsPage) {
     service.rules.report(to: &page)
+    context.report(to: &page)
   }
 
   func feed(_ input: S.Rules.Input) {
@@ -169,8 +170,10 @@ final class ServiceRunner<S: Service>: RunningService {
     if let input = service.read(event, &context) { feed(input) }
   }
 
-  /// Begins the next commit, then passes the results of the last commit to the rules.
-  func committed(_ stored: [Stored<S.Rules.Input>]) {
+  /// Begins the next commit, then passes the results of the last commit, which took `elapsed`, to
+  /// the rules.
+  func committed(_ stored: [Stored<S.Rules.Input>], after elapsed: Duration) {
+    context.noteCommit(elapsed)
     context.commitNext()
     take(stored)
   }

@@ -29,6 +29,12 @@ struct SessionService: Service {
   let originPolicy: OriginPolicy
   let proxies: TrustedProxies
 
+  static var metricsName: String { "session" }
+
+  static func databases(_ configuration: BackendConfiguration) -> [String] {
+    ["\(configuration.dataDirectory)/session.sqlite"]
+  }
+
   static var runsAtOneNode: Bool { true }
 
   /// Returns one more socket than the rules allow.

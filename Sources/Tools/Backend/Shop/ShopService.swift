@@ -23,6 +23,13 @@ struct ShopService: Service {
   private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits
 
+  static var metricsName: String { "shop" }
+
+  static func databases(_ configuration: BackendConfiguration) -> [String] {
+    let database = configuration.messageDatabase
+    return ["\(database.directory)/\(database.name).sqlite"]
+  }
+
   /// Returns the sum of the rules' limits on open sockets and on waiting requests.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.policy.maxConnections + configuration.policy.maxRequests
@@ -32,9 +39,7 @@ struct ShopService: Service {
     let configuration = setup.configuration
     let tokens = try Tokens.open(for: configuration)
     let removed = Set(try RemovalsFile(directory: configuration.dataDirectory).read())
-    let database =
-      configuration.database
-      ?? BackendConfiguration.Database(directory: configuration.dataDirectory, name: "messages")
+    let database = configuration.messageDatabase
     let store = try await setup.store((any MessageLog).self) { () throws(StoreFailure) in
       try await SQLiteMessageLog.open(
         in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
@@ -229,6 +234,11 @@ extension ShopRoute: ServiceRoute {
 }
 
 extension BackendConfiguration {
+  /// The location of the messages, if they are in a file.
+  fileprivate var messageDatabase: Database {
+    database ?? Database(directory: dataDirectory, name: "messages")
+  }
+
   /// The policy of the rules. Its limits leave room in a socket's queue after each batch.
   fileprivate var rules: ShopServerPolicy {
     var rules = policy

@@ -34,6 +34,10 @@ extension CommandFailure {
       self.init(
         .failed, error.description,
         remedy: "--push-hook needs the path of an executable file (chmod +x)")
+    case .descriptors(_, let least):
+      self.init(
+        .failed, error.description,
+        remedy: "raise it with ulimit -n, or LimitNOFILE= of systemd, to \(least) or more")
     case .alreadyStarted, .notRunning:
       self.init(.failed, error.description)
     }

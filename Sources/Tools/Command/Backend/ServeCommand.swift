@@ -65,7 +65,8 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + ProxyOptions.all + MessageOptions.all + OriginOptions.all + SessionOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + CeilingOptions.all + OriginOptions.all
+    + SessionOptions.all
 
   static var command: Command {
     Command(
@@ -96,7 +97,8 @@ enum ServeCommand {
           "behind a proxy with TLS; assistants sign in with OAuth"),
       ],
       signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, node, nodeAddress, bus, certificate, key, PushOptions.key,
+      takes: Shared.data, database, node, nodeAddress, bus, MetricsOptions.address, certificate,
+      key, PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
@@ -105,8 +107,8 @@ enum ServeCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    raiseDescriptorLimit()
-    let configuration = try configuration(call)
+    var configuration = try configuration(call)
+    configuration.descriptorLimit = CeilingOptions.raiseDescriptorLimit()
     let backend = Backend(configuration, pushes: try pushes(call))
     // The signals are handled before clients can see that the backend is running, so that every
     // signal ends the backend in an orderly way.
@@ -151,16 +153,6 @@ enum ServeCommand {
     }
   }
 
-  /// Raises the limit on open files to the hard limit. The default soft limit of 1,024 is needed
-  /// only for `select`.
-  private static func raiseDescriptorLimit() {
-    var limit = rlimit()
-    let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    unsafe setrlimit(descriptors, &limit)
-  }
-
   @Sendable private static func abandon(_ call: Invocation) -> Never {
     Console.abandon("\(call.command): ended immediately by a second signal, without draining")
   }
@@ -183,6 +175,7 @@ enum ServeCommand {
       }
     }
     configuration.nodeAddress = try clusterAddress(call)
+    configuration.metricsAddress = call[MetricsOptions.address]
     for (option, value) in [
       ("--node", configuration.nodeName), ("--cluster-listen", configuration.nodeAddress),
       ("--bus", configuration.bus),
@@ -258,6 +251,7 @@ enum ServeCommand {
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", mcp)
         if let nodes = address.nodes { $0.entry("clusterListens", nodes) }
+        if let metrics = address.metrics { $0.entry("metrics", metrics) }
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -268,11 +262,7 @@ enum ServeCommand {
     let name = console.style.heading("holdfast")
     let services = "shop messages, phones, assistants and sessions"
     console.line("\(name) serves \(services) at \(address.listensOn)\(here)")
-    if address.isExposed {
-      console.line(
-        "  \(console.style.alarm("warning")) other machines can connect, and everyone on the way "
-          + "can read tokens and messages; use --tls-cert and --tls-key, or --host 127.0.0.1")
-    }
+    warn(address, configuration, console)
     console.line("  data    \(configuration.dataDirectory)")
     console.line("  MCP     \(mcp), for assistants")
     if configuration.publicURL != nil {
@@ -281,10 +271,23 @@ enum ServeCommand {
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
+    if let metrics = address.metrics { console.line("  metrics \(metrics)") }
     if let nodes = address.nodes { console.line("  nodes   \(nodes), for the other nodes") }
     console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")
+  }
+
+  private static func warn(
+    _ address: BoundAddress, _ configuration: BackendConfiguration, _ console: Console
+  ) {
+    let exposed =
+      "other machines can connect, and everyone on the way can read tokens and messages; use "
+      + "--tls-cert and --tls-key, or --host 127.0.0.1"
+    let warnings = [address.isExposed ? exposed : nil, CeilingOptions.warning(configuration)]
+    for case let warning? in warnings {
+      console.line("  \(console.style.alarm("warning")) \(warning)")
+    }
   }
 
   private static func event(_ name: String, on console: Console) {

@@ -54,7 +54,7 @@ actor Balancer {
         timeout client 75s
         timeout server 75s
         timeout tunnel 75s
-        timeout check 3s
+        timeout check 2s
         option redispatch 1
 
       frontend holdfast
@@ -64,7 +64,7 @@ actor Balancer {
 
       backend nodes
         balance leastconn
-        option httpchk GET /healthz
+        option httpchk GET /readyz
         default-server check inter 1s fall 2 rise 1
       \(servers)
       """

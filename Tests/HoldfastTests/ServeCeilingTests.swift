@@ -1,0 +1,84 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Tests of the options of `serve` for operators: the address for metrics, and maximums.
+@Suite(.timeLimit(.minutes(10))) struct ServeCeilingTests {
+  @Test(arguments: [
+    "max-streams", "max-sockets-per-user", "max-phones", "max-phones-per-address", "max-sessions",
+    "max-sessions-per-address",
+  ])
+  func `a maximum is from 1 to 1,000,000`(option: String) async throws {
+    for value in ["0", "1000001", "-1", "many"] {
+      #expect(
+        try await CommandProcess.run("serve", "--\(option)", value)
+          == .failure(
+            2,
+            "holdfast serve: --\(option) cannot be \"\(value)\"; it must be a whole number from 1 to "
+              + "1000000"))
+    }
+    // The next mistake is told, so this one is none.
+    for value in ["1", "1000000"] {
+      let outcome = try await CommandProcess.run("serve", "--\(option)", value, "--tls-key", "k")
+      #expect(outcome.errors.first?.contains("TLS needs a certificate") == true)
+    }
+  }
+
+  @Test func `an address for metrics is numeric or a path`() async throws {
+    #expect(
+      try await CommandProcess.run("serve", "--metrics-listen", "localhost:9090")
+        == .failure(
+          2,
+          "holdfast serve: --metrics-listen cannot be \"localhost:9090\"; it must be a numeric "
+            + "address and a port, such as 127.0.0.1:9090 or [::1]:9090, or unix: and the path of a "
+            + "socket"))
+  }
+
+  @Test func `tells the address of the metrics`() async throws {
+    let scratch = try Scratch()
+    let process = try CommandProcess.start([
+      "serve", "--port", "0", "--json", "--data", scratch("data"), "--metrics-listen",
+      "127.0.0.1:0",
+    ])
+    let line = await LineReader(process.lines).next()
+    let url = try #require(try [String: Any].reading(line)["metrics"] as? String)
+    let asking = try LabProcess([
+      "python3", "-c",
+      "import urllib.request as r; print(b'holdfast_ready 1' in r.urlopen('\(url)').read())",
+    ])
+    #expect(await CommandProcess.outcome(of: asking).output == ["True"])
+    process.signal(SIGTERM)
+    #expect(await process.exit() == 0)
+  }
+
+  @Test(arguments: [(63, 1), (64, 0)])
+  func `needs 64 descriptors to start, and warns if there are few`(
+    limit: Int, status: Int
+  ) async throws {
+    let scratch = try Scratch()
+    let process = try LabProcess([
+      "python3", "-c",
+      """
+      import resource, subprocess
+      server = subprocess.Popen(
+        ["\(CommandProcess.path)", "serve", "--port", "0", "--data", "\(scratch("data"))"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (\(limit), \(limit))))
+      print(len(server.stdout.readline()) > 0, server.stdout.readline().decode().strip()[:54])
+      server.terminate()
+      print(server.wait())
+      text = server.stderr.read().decode()
+      print("few_descriptors" in text, "is 63, and a backend needs at least 64; raise it" in text)
+      """,
+    ])
+    let outcome = await CommandProcess.outcome(of: process)
+    let warning = "warning the limit on open descriptors is 64, and the c"
+    #expect(
+      outcome.output
+        == (status == 1 ? ["False ", "1", "False True"] : ["True \(warning)", "0", "True False"]))
+  }
+}

@@ -30,7 +30,9 @@ public struct MetricsPage: Sendable {
     return page.lines
   }
 
-  mutating func one(_ name: String, _ kind: Kind, _ help: String, _ value: UInt64) {
+  mutating func one(
+    _ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger
+  ) {
     head(name, kind, help)
     lines += "holdfast_\(name) \(value)\n"
   }

@@ -105,7 +105,7 @@ public actor Backend {
   ///
   /// - Throws: `.notRunning` if the backend is not running.
   public func turn() async throws(BackendError) {
-    await sockets().run { _, _ in }
+    try await sockets().run { _, _ in }
   }
 
   /// Returns the sockets, on whose loop the services run.

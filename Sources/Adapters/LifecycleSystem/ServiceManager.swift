@@ -84,7 +84,7 @@
         let kind = Int32(SOCK_STREAM.rawValue)
         return PassedSocket(
           descriptor: descriptor, name: unsafe name.map { unsafe String(cString: $0) } ?? "",
-          isListening: unsafe sd_is_socket(descriptor, AF_UNSPEC, kind, 1) > 0)
+          isListening: sd_is_socket(descriptor, AF_UNSPEC, kind, 1) > 0)
       }
     }
   }

@@ -30,7 +30,7 @@ public import HoldfastCore
   /// The end of the certificate's validity (notAfter, RFC 5280 section 4.1.2.5). The certificates of
   /// its chain may end earlier.
   public var expiry: Timestamp {
-    var time = tm()
+    var time = unsafe tm()
     guard let certificate = unsafe SSL_CTX_get0_certificate(context),
       unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1
     else { return Timestamp(seconds: .min, nanoseconds: 0) }

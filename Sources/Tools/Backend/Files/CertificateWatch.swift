@@ -124,9 +124,3 @@ extension CertificateReloads.File {
       modified: Timestamp(found.st_mtim), changed: Timestamp(found.st_ctim))
   }
 }
-
-extension Timestamp {
-  fileprivate init(_ time: timespec) {
-    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
-  }
-}

@@ -20,7 +20,7 @@ PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck web embedded apple-check example lint demo portable \
-  bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
+  bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install deb uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -91,6 +91,9 @@ install: ## installs programs, manual pages and completions; PREFIX=DIR (/usr/lo
 	  "$$made" completions fish > "$$share/fish/vendor_completions.d/$$program.fish"; \
 	done
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH" ;; esac
+
+deb: portable ## makes a Debian package of the programs in .build
+	packaging/debian/build
 
 uninstall: ## removes the installed files below PREFIX
 	for program in $(INSTALLED); do \

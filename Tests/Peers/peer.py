@@ -52,9 +52,14 @@ def check_that(what, holds, expected, actual):
         raise Broken(what, expected, actual)
 
 
+def installed(name):
+    """Returns the path of a program; None if it is not installed."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
 def haproxy():
     """Returns the path of haproxy; None if it is not installed."""
-    return shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    return installed("haproxy")
 
 
 def sdk():

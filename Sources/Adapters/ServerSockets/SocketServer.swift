@@ -44,6 +44,15 @@ public actor SocketServer<Handler: SocketHandler> {
     loop.drive(with: { self.assumeIsolated { $0.turn() } })
   }
 
+  /// Uses another certificate for connections that are accepted from now on.
+  ///
+  /// Open connections keep theirs. Sessions of the former certificate are not resumed. The call has
+  /// no effect on a server without TLS.
+  public func replaceTLS(with context: sending TLSContext) {
+    guard hub.tls != nil else { return }
+    hub.tls = context
+  }
+
   /// Stops listening, closes WebSockets with code 1001, and sends pending responses.
   ///
   /// Connections that remain after `grace` are closed. When the method returns, all connections are
@@ -143,9 +152,13 @@ public struct BoundPort: ~Copyable, Sendable {
   /// Returns the TCP address for a purpose, with the port even if the kernel selected it; `nil` for
   /// none.
   public func endpoint(of kind: ListenerKind) -> SocketEndpoint? {
-    guard let listener = listeners.first(where: { $0.kind == kind }),
-      let local = SocketAddress.local(of: listener.descriptor), let host = local.text,
-      local.address != nil
+    listeners.first { $0.kind == kind }.flatMap { Self.endpoint(of: $0.descriptor) }
+  }
+
+  /// Returns the TCP address that a socket is bound to; `nil` for a socket of another kind.
+  public static func endpoint(of descriptor: Int32) -> SocketEndpoint? {
+    guard let local = SocketAddress.local(of: descriptor), local.address != nil,
+      let host = local.text
     else { return nil }
     return SocketEndpoint(host: host, port: local.port)
   }

@@ -34,6 +34,8 @@ public actor Backend {
   private let stores: [any SuspendableStore]
   private let pushes: (any PushSender)?
   var state = State.made
+  /// The watch over the files of the certificate; `nil` without TLS.
+  var certificate: CertificateWatch?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
 
@@ -75,6 +77,7 @@ public actor Backend {
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await certificate?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = configuration.drainWindow
@@ -90,11 +93,19 @@ public actor Backend {
   public func kill() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await certificate?.stop()
     await membership?.stopFollowing()
     await running.sockets.run { handler, hub in
       handler.dropSockets(on: hub)
     }
     await end(running, within: .zero)
+  }
+
+  /// Returns once the loop of the sockets has run a call, which shows that it still turns.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
+  public func turn() async throws(BackendError) {
+    try await sockets().run { _, _ in }
   }
 
   /// Returns the sockets, on whose loop the services run.
@@ -107,6 +118,9 @@ public actor Backend {
 
   private func begin() async throws(BackendError) -> BoundAddress {
     try demandDescriptors()
+    if let files = configuration.certificate {
+      certificate = try CertificateWatch(files, log: log)
+    }
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
     let address = BoundAddress(
@@ -124,8 +138,10 @@ public actor Backend {
       if membership == nil { try demandFiles() }
       let sockets = try await openSockets(on: port, services)
       state = .running(Running(sockets: sockets, services: services))
+      certificate?.follow(self, every: configuration.certificateInterval)
       membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
+      if !configuration.inherited.isEmpty { log.note(.inherited, configuration.inherited.summary) }
       if address.isExposed {
         log.note(.exposed, "other machines can connect, and nothing is encrypted without TLS")
       }
@@ -208,7 +224,7 @@ public actor Backend {
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
           passage: membership?.passage, figures: membership?.figures,
-          reading: ProcessReading(configuration)))
+          reading: ProcessReading(configuration), certificate: certificate))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -250,6 +266,7 @@ extension BackendConfiguration {
     sockets.port = port
     sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
     sockets.furtherListeners[.metrics] = metricsAddress.flatMap { ListenerAddress(operators: $0) }
+    inherited.apply(to: &sockets)
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }
@@ -271,7 +288,7 @@ extension BackendConfiguration {
 }
 
 extension SocketServerError {
-  fileprivate var asBackendError: BackendError {
+  var asBackendError: BackendError {
     switch self {
     case .address(let host, let detail): .listen(detail: "\(host): \(detail)")
     case .bind(let host, let port, let errno):
@@ -296,6 +313,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case certificate(detail: String)
   /// A store cannot be opened.
   case store(StoreFailure)
+  /// The sockets that the service manager has passed cannot be used.
+  case inherited(detail: String)
   /// A file of the data directory cannot be read or written.
   case file(path: String, detail: String)
   /// A file with a secret can be read or written by users other than its owner.
@@ -316,6 +335,7 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"
     case .certificate(let detail): "the certificate cannot be used: \(detail)"
+    case .inherited(let detail): "the service manager has passed \(detail)"
     case .store(let failure): "cannot open the store: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
     case .openToOthers(let path):

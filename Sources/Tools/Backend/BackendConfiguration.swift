@@ -103,6 +103,10 @@ public struct BackendConfiguration: Sendable {
   public var drainWindow = Duration.seconds(5)
   /// The maximum time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit
+  /// The time between two looks at the files of the certificate.
+  var certificateInterval = CertificateReloads.interval
+  /// The sockets that the service manager has passed.
+  var inherited = InheritedSockets()
   /// The key that signs tokens, with at least 32 bytes; `nil` for the key in the data directory.
   public var secret: [UInt8]?
   /// The format of the log.

@@ -40,6 +40,8 @@ struct BackendHandler: SocketHandler {
   private let passage: NodePassage?
   /// A function that returns the state of the node; `nil` if there are no nodes.
   private let figures: (@Sendable () -> NodeFigures)?
+  /// The watch over the files of the certificate; `nil` without TLS.
+  private let certificate: CertificateWatch?
   /// The numbers of requests that were passed on, at their end.
   private var passed: (answered: UInt64, unanswered: UInt64) = (0, 0)
   private var runners: [any RunningService] = []
@@ -87,10 +89,11 @@ struct BackendHandler: SocketHandler {
   /// Creates a handler for places, some of which may be without a service.
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
-    figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading()
+    figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading(),
+    certificate: CertificateWatch? = nil
   ) {
     (self.places, self.log, self.reading) = (places, log, reading)
-    (self.passage, self.figures) = (passage, figures)
+    (self.passage, self.figures, self.certificate) = (passage, figures, certificate)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
   }
@@ -176,6 +179,7 @@ struct BackendHandler: SocketHandler {
     within window: Duration, on hub: SocketHub, _ finished: @escaping @Sendable () -> Void
   ) {
     whenFinished = finished
+    hub.leaveInheritedSockets()
     turn(on: hub) { handler in
       for index in handler.runners.indices {
         handler.work(on: index) { $0.drain(within: window) }
@@ -436,6 +440,7 @@ struct BackendHandler: SocketHandler {
       (figures.passed, figures.unanswered) = passed
       figures.report(to: &page)
     }
+    certificate?.report(to: &page)
     return page.text
   }
 }

@@ -20,6 +20,7 @@ struct LogLine: Sendable {
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
     case fewDescriptors = "few_descriptors"
+    case certificateLoaded = "certificate_loaded", inherited
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -30,7 +31,7 @@ struct LogLine: Sendable {
         .leaseLost, .unreachable, .busLost, .fewDescriptors:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited:
         .info
       case .request, .passed: .debug
       }

@@ -54,6 +54,30 @@ struct PeerRunTests {
   }
 }
 
+/// Tests of the built program with what an operator runs beside it.
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct PeerOperationTests {
+  @Test func `a service manager is told each state, passes sockets and renews the certificate`()
+    async throws
+  {
+    try await PeerRun.pass("service_manager")
+  }
+
+  @Test(
+    .enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"),
+    .enabled(if: PeerRun.has("nginx"), "nginx-light is not installed"))
+  func `nginx with the shipped file carries posts and sockets`() async throws {
+    try await PeerRun.pass("proxy_nginx")
+  }
+
+  @Test(
+    .enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"),
+    .enabled(if: PeerRun.has("caddy"), "caddy is not installed"))
+  func `Caddy with the shipped file carries posts and sockets`() async throws {
+    try await PeerRun.pass("proxy_caddy")
+  }
+}
+
 /// Tests of the built program with the peers of a shop, which take as long as all others.
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct PeerShopTests {
@@ -108,6 +132,9 @@ private enum PeerRun {
 
   static let hasWebSockets: Bool =
     (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
+
+  /// Whether a program is installed.
+  static func has(_ program: String) -> Bool { Shell.find(program) != nil }
 
   private static let package = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../..").standardizedFileURL.path

@@ -18,6 +18,16 @@ extension SocketHub {
     listeners = []
   }
 
+  /// Stops accepting connections of clients at sockets that another program has passed.
+  ///
+  /// They wait until the server that is started next accepts them. Without the call, a server that
+  /// is about to stop would refuse their requests.
+  public func leaveInheritedSockets() {
+    for listener in listeners where listener.isInherited && listener.kind == .clients {
+      poller.remove(listener.descriptor)
+    }
+  }
+
   /// Accepts at most 64 connections in a turn, so that existing connections are also served.
   func acceptAll(from listener: Listener) {
     for _ in 0..<64 {

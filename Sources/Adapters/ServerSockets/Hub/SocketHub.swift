@@ -16,7 +16,8 @@ import HoldfastProtocols
   static let maxOperatorConnections = 64
 
   let configuration: SocketServerConfiguration
-  let tls: TLSContext?
+  /// The state for connections that are accepted from now on. Open connections keep theirs.
+  var tls: TLSContext?
   let poller: Poller
   /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer

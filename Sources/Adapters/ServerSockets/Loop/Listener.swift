@@ -6,6 +6,8 @@ final class Listener: Sendable {
   let descriptor: Int32
   /// The purpose of the address.
   let kind: ListenerKind
+  /// Whether another program has passed the socket, and may listen on it after this one.
+  let isInherited: Bool
   /// The path of the socket's file, which is removed at the end; `nil` for none.
   private let file: String?
 
@@ -14,7 +16,7 @@ final class Listener: Sendable {
   init(
     _ address: SocketAddress, host: String, _ kind: ListenerKind
   ) throws(SocketServerError) {
-    (self.kind, file) = (kind, nil)
+    (self.kind, isInherited, file) = (kind, false, nil)
     descriptor = socket(
       address.family,
       Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -33,7 +35,7 @@ final class Listener: Sendable {
 
   /// Takes over a socket that listens already, such as one that systemd has passed.
   init(inherited descriptor: Int32, _ kind: ListenerKind) throws(SocketServerError) {
-    (self.descriptor, self.kind, file) = (descriptor, kind, nil)
+    (self.descriptor, self.kind, isInherited, file) = (descriptor, kind, true, nil)
     let flags = fcntl(descriptor, F_GETFL)
     guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) >= 0,
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) >= 0, listen(descriptor, SOMAXCONN) == 0
@@ -46,7 +48,7 @@ final class Listener: Sendable {
   ///
   /// Replaces the file of a server that has ended.
   init(path: String, _ kind: ListenerKind) throws(SocketServerError) {
-    self.kind = kind
+    (self.kind, isInherited) = (kind, false)
     guard let address = SocketAddress(path: path) else {
       throw .address(host: path, detail: "the path is longer than 107 bytes")
     }

@@ -1,12 +1,18 @@
 import CHoldfastOpenSSL
 import Glibc
+public import HoldfastCore
 
-/// The state that all TLS connections of a server share: certificate, versions, tickets.
-@safe final class TLSContext {
+/// The state that TLS connections share: certificate, versions, and the keys of session tickets.
+///
+/// Each value has ticket keys of its own, so a session cannot be resumed with another certificate
+/// than the one that the client has verified.
+@safe public final class TLSContext {
   private let context: OpaquePointer
 
   /// Creates the state from the two files.
-  init(_ files: TLSFiles) throws(SocketServerError) {
+  ///
+  /// - Throws: `.tls` if a file cannot be used, or if the key is not that of the certificate.
+  public init(_ files: TLSFiles) throws(SocketServerError) {
     ERR_clear_error()
     guard let context = unsafe SSL_CTX_new(TLS_server_method()) else {
       throw .tls(detail: TLSContext.lastError())
@@ -19,6 +25,16 @@ import Glibc
 
   deinit {
     unsafe SSL_CTX_free(context)
+  }
+
+  /// The end of the certificate's validity (notAfter, RFC 5280 section 4.1.2.5). The certificates of
+  /// its chain may end earlier.
+  public var expiry: Timestamp {
+    var time = unsafe tm()
+    guard let certificate = unsafe SSL_CTX_get0_certificate(context),
+      unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1
+    else { return Timestamp(seconds: .min, nanoseconds: 0) }
+    return Timestamp(seconds: Int64(unsafe timegm(&time)), nanoseconds: 0)
   }
 
   /// Creates the TLS state of an accepted socket; `nil` if memory is exhausted.

@@ -31,12 +31,25 @@ extension Backend {
     try await change(Membership(shop: shop, user: user), isRemoved: false)
   }
 
-  /// Reloads the list of removed members. With several nodes, what was changed in it since this node
+  /// Reloads the certificate and the list of removed members. With several nodes, what was changed in it since this node
   /// has adopted the list of all nodes is changed in that list.
   ///
-  /// - Throws: `.file` if the list is invalid. The previous list then remains in force. `.store` as
-  ///   `removeMember`. Errors are logged.
+  /// - Throws: `.certificate` if its files cannot be used, and `.file` if the list is invalid. The
+  ///   former one then remains in force, and the other one is reloaded. `.store` as `removeMember`.
+  ///   Errors are logged.
   public func reload() async throws(BackendError) {
+    let certificate: BackendError?
+    do throws(BackendError) {
+      try await reloadCertificate(isRequested: true)
+      certificate = nil
+    } catch {
+      certificate = error
+    }
+    try await reloadRemovals()
+    if let certificate { throw certificate }
+  }
+
+  private func reloadRemovals() async throws(BackendError) {
     _ = try sockets()
     adoptSharedRemovals()
     do {

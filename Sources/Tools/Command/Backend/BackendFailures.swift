@@ -14,6 +14,10 @@ extension CommandFailure {
       self.init(
         .security, error.description,
         remedy: "--tls-cert needs a PEM chain, and --tls-key its key without a passphrase")
+    case .inherited:
+      self.init(
+        .failed, error.description,
+        remedy: "check ListenStream= and FileDescriptorName= of the socket's unit")
     case .store(let failure):
       self.init(failure)
     case .file:

@@ -78,10 +78,16 @@ enum ServeCommand {
         second signal ends it immediately with status 1.
         """,
         """
-        SIGHUP reloads removed.json in the data directory: \
+        SIGHUP reloads the certificate with its key, and removed.json in the data directory: \
         {"removed":[{"shop":"bakery","user":"ann"}]} denies ann access to that shop, even with a \
-        valid token. An invalid file is logged (event "reload_failed"), and the previous list \
-        stays in effect.
+        valid token. An invalid file is logged (event "reload_failed"), and the previous one \
+        stays in effect. A renewed certificate is also found within a minute, without a signal; \
+        open connections keep the former one.
+        """,
+        """
+        Under systemd (Type=notify) it reports its start, reloads, its end and, with WatchdogSec=, \
+        that it is alive. It takes sockets with the names clients, metrics and admin \
+        (FileDescriptorName=) in place of addresses of its own.
         """,
       ],
       examples: [
@@ -120,7 +126,10 @@ enum ServeCommand {
       throw CommandFailure(error)
     }
     announce(address, configuration, call)
-    await serve(backend, until: signals, call)
+    let notices = ServiceNotices(at: address.listensOn)
+    let life = notices.begin(backend)
+    defer { life?.cancel() }
+    await serve(backend, until: signals, notices, call)
   }
 
   private static func pushes(
@@ -137,12 +146,14 @@ enum ServeCommand {
 
   /// Handles signals until the backend has ended.
   private static func serve(
-    _ backend: Backend, until signals: CommandSignals, _ call: Invocation
+    _ backend: Backend, until signals: CommandSignals, _ notices: ServiceNotices,
+    _ call: Invocation
   ) async {
     for await signal in signals.stream {
       switch signal {
-      case .reload: try? await backend.reload()  // The log reports failures.
+      case .reload: await notices.reload(backend)
       case .stop:
+        notices.stop()
         Task {
           if call[Shared.json] { event("draining", on: call.console) }
           await backend.drainAndStop()
@@ -188,6 +199,7 @@ enum ServeCommand {
     if let urls = configuration.bus { try checkBus(urls) }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
+    try ServiceNotices.inherit(into: &configuration)
     log(call, in: &configuration)
     return configuration
   }

@@ -58,7 +58,7 @@ public struct MetricsPage: Sendable {
       counts.sorted { $0.key < $1.key }.map { ("\(label)=\"\($0.key)\"", $0.value) })
   }
 
-  private mutating func histogram(
+  mutating func histogram(
     _ name: String, _ help: String, bounds: [Int64], buckets: [UInt64], sum: Duration
   ) {
     head(name, .histogram, help)

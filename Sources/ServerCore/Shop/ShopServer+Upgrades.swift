@@ -20,7 +20,7 @@ extension ShopServer {
     }
   }
 
-  private func noRoom(for user: String) -> Answer? {
+  func noRoom(for user: String) -> Answer? {
     guard policy.offersStream else { return .error(503, "the stream is switched off") }
     guard sockets.count < policy.maxConnections else { return busy }
     guard sockets.count(of: user) < policy.socketsPerUser else {

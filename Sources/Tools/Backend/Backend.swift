@@ -49,7 +49,11 @@ public actor Backend {
   ) {
     self.configuration = configuration
     log = BackendLog(
-      format: configuration.logFormat, level: configuration.logLevel, sink: configuration.log)
+      format: configuration.logFormat, level: configuration.logLevel,
+      view: LogView(
+        addresses: configuration.logAddresses, sample: configuration.logSample,
+        proxies: configuration.proxies),
+      sink: configuration.log)
     (self.stores, self.pushes) = (stores, pushes)
   }
 
@@ -108,6 +112,7 @@ public actor Backend {
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
+    let hooks = try configuration.hooks.open(configuration.hookClient)
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil, nodes: nodes?.description)
@@ -118,7 +123,7 @@ public actor Backend {
     do throws(BackendError) {
       // A move may have ended before the files were locked.
       if membership == nil { try demandFiles() }
-      let sockets = try await openSockets(on: port, services)
+      let sockets = try await openSockets(on: port, services, hooks)
       state = .running(Running(sockets: sockets, services: services))
       membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
@@ -179,14 +184,14 @@ public actor Backend {
   }
 
   private func openSockets(
-    on port: consuming BoundPort, _ services: [any Service]
+    on port: consuming BoundPort, _ services: [any Service], _ hooks: HookCaller?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
-          passage: membership?.passage, figures: membership?.figures))
+          passage: membership?.passage, figures: membership?.figures, hooks: hooks))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

@@ -32,6 +32,12 @@ struct PeerRunTests {
     try await PeerRun.pass("health_client")
   }
 
+  @Test func `an operator's backend that denies, hangs and dies decides what is stored`()
+    async throws
+  {
+    try await PeerRun.pass("hook_server")
+  }
+
   @Test func `a killed phone handles a foreign bottle that sleeps, leaves and forgets`()
     async throws
   {

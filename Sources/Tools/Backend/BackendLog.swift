@@ -44,7 +44,7 @@ struct LogLine: Sendable {
   var method: String?
   var route: String?
   var names: Names = []
-  /// The outcome of an assistant's call or of a push.
+  /// The outcome of an assistant's call, of a push or of a question to the operator's backend.
   var outcome: String?
   var status: Int?
   /// The number of bytes of the response's body.

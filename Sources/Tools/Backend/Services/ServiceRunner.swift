@@ -89,10 +89,10 @@ final class ServiceRunner<S: Service>: RunningService {
   func drain(within window: Duration) {
     isDraining = true
     feed(S.Rules.drain(within: window))
-    // The rules refuse what waited.
+    // A decision may come after the end of the drain.
     for ticket in held.tickets {
       context.hooks?.withdraw(ticket, at: context.now)
-      _ = decided(ticket, .allowed(nil))
+      _ = decided(ticket, .unanswered)
     }
   }
 

@@ -110,7 +110,7 @@ import Testing
       #expect(try await rig.client().isAtEnd())
       await rig.backend.kill()
       #expect(
-        rig.lines.all.contains { $0.hasSuffix(#""event":"crowded","detail":"127.0.0.1"}"#) })
+        rig.lines.all.contains { $0.hasSuffix(#""event":"crowded","address":"127.0.0.0/24"}"#) })
       withExtendedLifetime((follower, first)) {}
     }
   }

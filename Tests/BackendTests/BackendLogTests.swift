@@ -54,6 +54,70 @@ import Testing
         == #"{"at":"1970-01-01T00:00:00Z","event":"closed","connection":7,"user":"a\"b","#
         + #""shop":"bakery","code":1001,"detail":"x\n","ms":12}"#)
   }
+
+  @Test func `shows the facts of a request in a fixed order`() {
+    var line = LogLine(.request)
+    line.connection = 7
+    line.address = NetworkAddress("203.0.113.9")
+    (line.method, line.route, line.names) = ("POST", "send", [("user", "ann"), ("shop", nil)])
+    (line.status, line.bytes, line.elapsed) = (201, 321, .milliseconds(3))
+    line.traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+    line.sample = LogSample(0.01)
+    let (start, rest) = (
+      #"{"at":"1970-01-01T00:00:00Z","event":"request","connection":7,"#,
+      #""method":"POST","route":"send","user":"ann","status":201,"bytes":321,"ms":3,"#
+        + #""trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","sample":0.01}"#
+    )
+    for (addresses, member) in [
+      (LogAddresses.full, #""address":"203.0.113.9","#),
+      (.prefix, #""address":"203.0.113.0/24","#), (.none, ""),
+    ] {
+      #expect(
+        line.text(at: .init(nanoseconds: 0), as: .json, addresses: addresses)
+          == start + member + rest)
+    }
+    #expect(
+      line.text(at: .init(nanoseconds: 0), as: .text)
+        == "1970-01-01T00:00:00Z request connection=7 address=203.0.113.9 method=POST route=send "
+        + "user=ann status=201 bytes=321 ms=3 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
+        + "sample=0.01")
+  }
+
+  private static func request(_ status: Int) -> LogLine {
+    var line = LogLine(.request)
+    line.status = status
+    return line
+  }
+
+  @Test(arguments: [
+    (LogLevel.info, nil, 0.0, [404, 500]), (.debug, nil, 0, [200, 304, 404, 500]),
+    (.warning, nil, 0, []), (.info, 0.5, 0.4, [200, 304, 404, 500]), (.info, 0.5, 0.5, [404, 500]),
+    (.debug, 0.5, 0.5, [404, 500]), (.warning, 1, 0, []), (.info, 1, 0.999, [200, 304, 404, 500]),
+    (.info, 0, 0, [404, 500]),
+  ])
+  func `a sample leaves out successful requests by chance, and none that failed`(
+    level: LogLevel, rate: Double?, chance: Double, logged: [Int]
+  ) async {
+    let lines = LineLog()
+    let view = LogView(sample: rate.flatMap { LogSample($0) }, chance: { chance })
+    let log = BackendLog(level: level, view: view) { lines.append($0) }
+    for status in [200, 304, 404, 500] { log.note(Self.request(status)) }
+    await log.finish()
+    let statuses = lines.all.compactMap { line in
+      line.firstMatch(of: /"status":([0-9]+)/).flatMap { Int($0.1) }
+    }
+    #expect(statuses == logged)
+    // The share is in the lines that chance decides about.
+    #expect(
+      lines.all.filter { $0.contains(#""sample":"#) }.count
+        == (rate == nil ? 0 : logged.filter { $0 < 400 }.count))
+  }
+
+  @Test(arguments: [(-0.1, false), (0, true), (0.01, true), (1, true), (1.1, false), (.nan, false)])
+  func `a share is from 0 to 1`(rate: Double, isValid: Bool) {
+    #expect((LogSample(rate) != nil) == isValid)
+  }
+
   @Test func `escapes control characters in text output`() {
     var line = LogLine(.closed)
     line.connection = 7

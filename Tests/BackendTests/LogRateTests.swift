@@ -21,13 +21,26 @@ struct LogRateTests {
 
   @Test(arguments: [(9, 0), (10, 0), (11, 1), (100_000, 99_990)])
   func `logs ten store failures per minute and counts the rest`(noted: Int, leftOut: UInt64) {
-    var rate = LogRate()
-    let minute = Instant.zero.advanced(by: .seconds(60))
-    let taken = (0..<noted).filter { _ in rate.takes(.storeFailure, at: .zero) }.count
-    #expect(taken == min(noted, 10))
-    #expect(rate.ended(by: minute.advanced(by: .nanoseconds(-1))) == [])
-    let expected = leftOut > 0 ? [LogRate.LeftOut(event: .storeFailure, count: leftOut)] : []
-    #expect(rate.ended(by: minute) == expected)
+    for event in [LogLine.Event.storeFailure, .hookFailed] {
+      var rate = LogRate()
+      let minute = Instant.zero.advanced(by: .seconds(60))
+      let taken = (0..<noted).filter { _ in rate.takes(event, at: .zero) }.count
+      #expect(taken == min(noted, 10))
+      #expect(rate.ended(by: minute.advanced(by: .nanoseconds(-1))) == [])
+      let expected = leftOut > 0 ? [LogRate.LeftOut(event: event, count: leftOut)] : []
+      #expect(rate.ended(by: minute) == expected)
+    }
+  }
+
+  @Test func `requests that failed have a limit of their own`() {
+    var rate = LogRate(limit: 1)
+    let good = (0..<3).map { _ in rate.takes(.request, at: .zero) }
+    let failed = (0..<2).map { _ in rate.takes(.request, isFailure: true, at: .zero) }
+    #expect(good == [true, false, false] && failed == [true, false])
+    #expect(
+      rate.ended(by: Self.second) == [
+        .init(event: .request, count: 2), .init(event: .request, count: 1),
+      ])
   }
 
   @Test func `resets the limit after one second and limits each event separately`() {

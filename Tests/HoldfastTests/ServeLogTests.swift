@@ -24,8 +24,16 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--log-format", "json"], ["listening", "request", "draining", "stopped"]),
-    (["--log-format", "json", "--log-level", "info"], ["listening", "draining", "stopped"]),
+    (["--log-format", "json"], ["listening", "draining", "stopped"]),
+    (
+      ["--log-format", "json", "--log-level", "debug"],
+      ["listening", "request", "draining", "stopped"]
+    ),
+    (
+      ["--log-format", "json", "--log-sample", "1"],
+      ["listening", "request", "draining", "stopped"]
+    ),
+    (["--log-format", "json", "--log-sample", "0"], ["listening", "draining", "stopped"]),
     (["--log-format", "json", "--log-level", "warning"], []),
   ])
   func `a level omits the events below it`(arguments: [String], events: [String]) async throws {

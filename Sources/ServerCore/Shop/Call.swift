@@ -59,6 +59,8 @@ public struct Draft: Sendable, Hashable, Codable {
   /// The `Idempotency-Key` header field. If a user sends the same key again, it identifies the same
   /// message.
   public var key: UUID128?
+  /// The ID of the message if it is new; `nil` for one that the server draws.
+  public var id: MessageID?
 
   /// Creates a draft from its parts.
   public init(shop: ShopID, text: String, parent: MessageID? = nil, key: UUID128? = nil) {

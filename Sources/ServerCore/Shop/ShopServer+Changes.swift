@@ -13,7 +13,7 @@ extension ShopServer {
     case .admitted(let author):
       guard isWithinLimits(id, of: author.user) else { return }
       let message = ShopMessage(
-        id: .random(using: &generator), shop: draft.shop, user: author.user,
+        id: draft.id ?? .random(using: &generator), shop: draft.shop, user: author.user,
         username: author.name, text: draft.text, createdAt: wall, parent: draft.parent)
       let change = LogRequest.post(LogEntry(message: message, key: known(draft.key)))
       enqueue(ShopRoom.Change(request: id, change: change, name: author.name), of: draft.shop)

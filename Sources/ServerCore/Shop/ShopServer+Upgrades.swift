@@ -20,7 +20,7 @@ extension ShopServer {
     }
   }
 
-  private mutating func noRoom(for user: String) -> Answer? {
+  mutating func noRoom(for user: String) -> Answer? {
     guard policy.offersStream else { return .error(503, "the stream is switched off") }
     guard sockets.count < policy.maxConnections else {
       metrics.refusals.add(.ceiling(.streams))

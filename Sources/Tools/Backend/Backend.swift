@@ -51,7 +51,11 @@ public actor Backend {
   ) {
     self.configuration = configuration
     log = BackendLog(
-      format: configuration.logFormat, level: configuration.logLevel, sink: configuration.log)
+      format: configuration.logFormat, level: configuration.logLevel,
+      view: LogView(
+        addresses: configuration.logAddresses, sample: configuration.logSample,
+        proxies: configuration.proxies),
+      sink: configuration.log)
     (self.stores, self.pushes) = (stores, pushes)
   }
 
@@ -123,6 +127,7 @@ public actor Backend {
     }
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
+    let hooks = try configuration.hooks.open(configuration.hookClient)
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil, nodes: nodes?.description,
@@ -136,7 +141,7 @@ public actor Backend {
     do throws(BackendError) {
       // A move may have ended before the files were locked.
       if membership == nil { try demandFiles() }
-      let sockets = try await openSockets(on: port, services)
+      let sockets = try await openSockets(on: port, services, hooks)
       state = .running(Running(sockets: sockets, services: services))
       certificate?.follow(self, every: configuration.certificateInterval)
       membership?.follow(self, setup)
@@ -216,7 +221,7 @@ public actor Backend {
   }
 
   private func openSockets(
-    on port: consuming BoundPort, _ services: [any Service]
+    on port: consuming BoundPort, _ services: [any Service], _ hooks: HookCaller?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
@@ -224,7 +229,7 @@ public actor Backend {
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
           passage: membership?.passage, figures: membership?.figures,
-          reading: ProcessReading(configuration), certificate: certificate))
+          reading: ProcessReading(configuration), certificate: certificate, hooks: hooks))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

@@ -72,6 +72,10 @@ public struct BackendConfiguration: Sendable {
   /// The client that fetches the metadata of OAuth clients; `nil` for one that connects only to
   /// public addresses.
   var documentClient: (any HTTPClient)?
+  /// The requests to the operator's own backend about sockets and posts.
+  public var hooks = HookConfiguration()
+  /// The client that sends these requests; `nil` for one over the network.
+  var hookClient: (any HTTPClient)?
   /// The policy of sessions.
   public var session = SessionServerPolicy()
   /// The path of the file with the key that session clients present; `nil` for `session-key` in the
@@ -113,6 +117,11 @@ public struct BackendConfiguration: Sendable {
   public var logFormat = LogFormat.json
   /// The least important level that is logged.
   public var logLevel = LogLevel.debug
+  /// The form in which the log shows the addresses of clients.
+  public var logAddresses = LogAddresses.prefix
+  /// The share of the requests with a status below 400 that are logged at the level `info`; `nil` to
+  /// log all of them at the level `debug`. Other requests are always logged at `info`.
+  public var logSample: LogSample?
   /// The function that receives each line of the log, without the line ending; `nil` for no log.
   ///
   /// The function is called from one task, in order. At most 1,024 lines are queued for it. Further

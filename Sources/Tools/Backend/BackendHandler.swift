@@ -42,6 +42,10 @@ struct BackendHandler: SocketHandler {
   private let figures: (@Sendable () -> NodeFigures)?
   /// The watch over the files of the certificate; `nil` without TLS.
   private let certificate: CertificateWatch?
+  /// The caller of the operator's backend; `nil` for none.
+  private let hookCaller: HookCaller?
+  /// The questions to the operator's backend; `nil` before the start, or if there are none.
+  private var hooks: HookDesk?
   /// The numbers of requests that were passed on, at their end.
   private var passed: (answered: UInt64, unanswered: UInt64) = (0, 0)
   private var runners: [any RunningService] = []
@@ -73,6 +77,8 @@ struct BackendHandler: SocketHandler {
     var request: RequestID
     var route: OwnRoute
     var since: Instant
+    /// What the log shows about the request.
+    var line: LogLine
   }
 
   /// Creates a handler for services that have not started.
@@ -90,10 +96,11 @@ struct BackendHandler: SocketHandler {
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
     figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading(),
-    certificate: CertificateWatch? = nil
+    certificate: CertificateWatch? = nil, hooks: HookCaller? = nil
   ) {
     (self.places, self.log, self.reading) = (places, log, reading)
-    (self.passage, self.figures, self.certificate) = (passage, figures, certificate)
+    (self.passage, self.figures) = (passage, figures)
+    (self.certificate, hookCaller) = (certificate, hooks)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
   }
@@ -101,6 +108,13 @@ struct BackendHandler: SocketHandler {
   /// Starts the services. This method is called once, before the first event.
   mutating func begin(on hub: SocketHub, inject: @escaping Inject) {
     self.inject = inject
+    hooks = hookCaller.map { caller in
+      HookDesk(caller, log: log) { ticket, outcome in
+        inject { handler, hub in
+          handler.turn(on: hub) { $0.hooks?.ended(ticket, outcome, at: hub.now) }
+        }
+      }
+    }
     runners = places.indices.map { runner(at: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
@@ -124,7 +138,9 @@ struct BackendHandler: SocketHandler {
     of service: S, at index: Int, on hub: SocketHub, _ inject: @escaping Inject
   ) -> any RunningService {
     let generation = generations[index]
-    let context = ServiceContext<S>(hub: hub, log: log, store: service.store) { body in
+    let context = ServiceContext<S>(
+      hub: hub, log: log, hooks: hooks, store: service.store
+    ) { body in
       inject { handler, hub in
         handler.turn(on: hub) { handler in
           guard handler.generations[index] == generation else { return }
@@ -196,9 +212,13 @@ struct BackendHandler: SocketHandler {
     turn(on: hub) { $0.give(event, on: hub) }
   }
 
-  /// Runs `body`, then updates the alarm and checks whether all services have drained.
+  /// Runs `body`, then continues with what the operator's backend has decided, updates the alarm and
+  /// checks whether all services have drained.
   mutating func turn(on hub: SocketHub, _ body: (inout BackendHandler) -> Void) {
     body(&self)
+    for (ticket, verdict) in hooks?.takeDecisions() ?? [] {
+      _ = first { $0.decided(ticket, verdict) }
+    }
     updateAlarm(on: hub)
   }
 
@@ -223,8 +243,7 @@ struct BackendHandler: SocketHandler {
 
   /// Sets the alarm, and calls `whenFinished` once all services have drained.
   private mutating func updateAlarm(on hub: SocketHub) {
-    var earliest = checks.deadline
-    if let deadline = waits.deadline { earliest = earliest.map { min($0, deadline) } ?? deadline }
+    var earliest = [checks.deadline, waits.deadline, hooks?.deadline].compactMap(\.self).min()
     for deadline in deadlines {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -265,8 +284,11 @@ struct BackendHandler: SocketHandler {
       log.note(.starved, SystemCall.reason(of: cause))
     case .crowded(let address):
       refusals.add(.ceiling(.addressConnections))
-      log.note(.crowded, address)
+      var line = LogLine(.crowded)
+      line.address = NetworkAddress(address)
+      log.note(line)
     case .woke:
+      hooks?.tick(at: hub.now)
       if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
       answerWaiting(on: hub)
       for (index, deadline) in deadlines.enumerated() {
@@ -284,10 +306,10 @@ struct BackendHandler: SocketHandler {
       case .node: break
       case .otherTime:
         let detail = "the clocks of two nodes differ by more than a minute"
-        return refuse(request, HTTPRefusal(503, detail), on: hub)
+        return refuse(request, head, HTTPRefusal(503, detail), on: hub)
       case .unknown:
         let detail = "this address is for the nodes of one backend"
-        return refuse(request, HTTPRefusal(403, detail), on: hub)
+        return refuse(request, head, HTTPRefusal(403, detail), on: hub)
       }
     }
     let (path, listener) = (head.wholePath, hub.listener(of: request))
@@ -295,7 +317,8 @@ struct BackendHandler: SocketHandler {
     guard isForOperators || !first({ $0.take(request, head, path, body: body) }) else { return }
     let route = OwnRoute(path: path).restricted(
       isForOperators: isForOperators, hasOperators: hub.hasListener(for: .metrics))
-    let asked = Asked(request: request, route: route, since: hub.now)
+    let line = log.line(of: head, on: hub.connection(of: request), hub)
+    let asked = Asked(request: request, route: route, since: hub.now, line: line)
     if let refusal = route.refusal(of: head) {
       answer(asked, refusal.status, refusal.headers, refusal.bytes, on: hub)
       return
@@ -309,9 +332,13 @@ struct BackendHandler: SocketHandler {
   }
 
   /// Refuses what comes in at the address for nodes, and not from a node.
-  private func refuse(_ request: RequestID, _ refusal: HTTPRefusal, on hub: SocketHub) {
-    var line = LogLine(.refused)
-    line.connection = hub.connection(of: request)?.number
+  private func refuse(
+    _ request: RequestID, _ head: HTTPRequestHead, _ refusal: HTTPRefusal, on hub: SocketHub
+  ) {
+    var line = log.line(of: head, on: hub.connection(of: request), hub)
+    line.event = .refused
+    // The fields of a request that no node has signed prove nothing about its client.
+    line.address = hub.connection(of: request).flatMap { hub.peerAddress(of: $0) }
     (line.status, line.detail) = (refusal.status, refusal.message)
     log.note(line)
     hub.respond(
@@ -324,9 +351,9 @@ struct BackendHandler: SocketHandler {
   ) {
     let elapsed = asked.since.duration(to: hub.now)
     requests.answered(asked.route.rawValue, status: status, after: elapsed)
-    var line = LogLine(.request)
-    line.connection = hub.connection(of: asked.request)?.number
+    var line = asked.line
     (line.route, line.status, line.elapsed) = (asked.route.rawValue, status, elapsed)
+    line.bytes = line.method == "HEAD" ? 0 : body.count
     log.note(line)
     hub.respond(to: asked.request, status: status, headers: headers, body: body)
   }
@@ -436,6 +463,7 @@ struct BackendHandler: SocketHandler {
     page.use(of: .connections, all.used, of: all.limit)
     page.use(of: .addressConnections, ofAddress.used, of: ofAddress.limit)
     for runner in runners { runner.report(to: &page) }
+    hooks?.report(to: &page)
     if var figures = figures?() {
       (figures.passed, figures.unanswered) = passed
       figures.report(to: &page)

@@ -21,6 +21,7 @@ struct LogLine: Sendable {
     case passed, unreachable
     case fewDescriptors = "few_descriptors"
     case certificateLoaded = "certificate_loaded", inherited
+    case hookFailed = "hook_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -28,7 +29,7 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost, .fewDescriptors:
+        .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited:
@@ -40,14 +41,23 @@ struct LogLine: Sendable {
 
   var event: Event
   var connection: UInt64?
+  /// The address of the client. The log shows it in the form that the operator has chosen.
+  var address: NetworkAddress?
+  var method: String?
   var route: String?
   var names: Names = []
-  /// The outcome of an assistant's call or of a push.
+  /// The outcome of an assistant's call, of a push or of a question to the operator's backend.
   var outcome: String?
   var status: Int?
+  /// The number of bytes of the response's body.
+  var bytes: Int?
   var code: UInt16?
   var detail: String?
   var elapsed: Duration?
+  /// The ID of the trace to which the request belongs (W3C Trace Context).
+  var traceID: String?
+  /// The share of the successful requests that the log has, if the line was chosen by chance.
+  var sample: LogSample?
   /// The event whose lines were omitted.
   var kind: Event?
   var count: UInt64?
@@ -61,24 +71,35 @@ struct LogLine: Sendable {
     (kind, count) = (left.event, left.count)
   }
 
+  /// The importance of the line. A request that failed is more important than others.
+  var level: LogLevel { isFailedRequest ? .info : event.level }
+
+  /// Whether the line is that of a request with a response of status 400 or above.
+  var isFailedRequest: Bool { event == .request && (status ?? 0) >= 400 }
+
   /// The value of a member that follows the time and the event.
   private enum Value {
     case number(Int64)
+    case decimal(Double)
     case text(String)
   }
 
-  /// The members that have a value, in a fixed order.
-  private var members: [(name: String, value: Value)] {
+  /// Returns the members that have a value, in a fixed order.
+  private func members(_ addresses: LogAddresses) -> [(name: String, value: Value)] {
     let named = names.map { ($0.key, $0.text.map { Value.text($0) }) }
     let all: [(String, Value?)] =
       [
         ("connection", connection.map { .number(Int64(clamping: $0)) }),
+        ("address", address.flatMap { addresses.text(of: $0) }.map { .text($0) }),
+        ("method", method.map { .text($0) }),
         ("route", route.map { .text($0) }),
       ] + named + [
         ("outcome", outcome.map { .text($0) }),
-        ("status", status.map { .number(Int64($0)) }), ("code", code.map { .number(Int64($0)) }),
+        ("status", status.map { .number(Int64($0)) }),
+        ("bytes", bytes.map { .number(Int64($0)) }), ("code", code.map { .number(Int64($0)) }),
         ("detail", detail.map { .text($0) }),
         ("ms", elapsed.map { .number($0.nanoseconds / 1_000_000) }),
+        ("trace_id", traceID.map { .text($0) }), ("sample", sample.map { .decimal($0.rate) }),
         ("kind", kind.map { .text($0.rawValue) }),
         ("count", count.map { .number(Int64(clamping: $0)) }),
       ]
@@ -86,14 +107,16 @@ struct LogLine: Sendable {
   }
 
   /// Returns the line in the given format.
-  func text(at time: Timestamp, as format: LogFormat) -> String {
+  func text(
+    at time: Timestamp, as format: LogFormat, addresses: LogAddresses = .full
+  ) -> String {
     switch format {
-    case .json: json(at: time)
-    case .text: plain(at: time)
+    case .json: json(at: time, members(addresses))
+    case .text: plain(at: time, members(addresses))
     }
   }
 
-  private func json(at time: Timestamp) -> String {
+  private func json(at time: Timestamp, _ members: [(name: String, value: Value)]) -> String {
     var writer = JSONWriter(capacity: 200)
     writer.object {
       $0.entry("at", RFC3339.format(time))
@@ -101,6 +124,9 @@ struct LogLine: Sendable {
       for (name, value) in members {
         switch value {
         case .number(let number): $0.entry(name, number)
+        case .decimal(let number):
+          $0.key(name)
+          $0.double(number)
         case .text(let text): $0.entry(name, text)
         }
       }
@@ -110,7 +136,7 @@ struct LogLine: Sendable {
 
   /// Returns the line as text: the time, the level if it is error or warning, the event, and the
   /// members with their names.
-  private func plain(at time: Timestamp) -> String {
+  private func plain(at time: Timestamp, _ members: [(name: String, value: Value)]) -> String {
     var parts = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
     switch event.level {
     case .error, .warning: parts.append(event.level.rawValue + ":")
@@ -120,6 +146,7 @@ struct LogLine: Sendable {
     for (name, value) in members {
       switch value {
       case .number(let number): parts.append("\(name)=\(number)")
+      case .decimal(let number): parts.append("\(name)=\(number)")
       case .text(let text): parts.append("\(name)=\(Self.quoted(text))")
       }
     }
@@ -154,7 +181,7 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   case error
   /// Refused or dropped clients, and omitted log lines.
   case warning
-  /// Connections, questions and pushes.
+  /// Connections, questions, pushes, and requests that failed.
   case info
   /// Every request.
   case debug
@@ -169,8 +196,8 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
 /// A log that passes its lines to a sink in order, from one task, so that a slow sink blocks
 /// nothing else.
 ///
-/// For each event, the log accepts at most 100 lines a second; for store failures, at most 10 a
-/// minute. At most 1,024 lines wait for the sink. Omitted and dropped lines are counted, and a
+/// For each event, the log accepts at most 100 lines a second; for failures of stores and of the
+/// operator's backend, at most 10 a minute. Requests that failed count as an event of their own. At most 1,024 lines wait for the sink. Omitted and dropped lines are counted, and a
 /// later line reports their number.
 final class BackendLog: Sendable {
   /// The maximum number of lines that wait for the sink.
@@ -182,13 +209,14 @@ final class BackendLog: Sendable {
   private let rate: Mutex<LogRate>
   private let format: LogFormat
   private let level: LogLevel
+  let view: LogView
 
   init(
     rate: LogRate = LogRate(), format: LogFormat = .json, level: LogLevel = .debug,
-    sink: (@Sendable (String) -> Void)?
+    view: LogView = LogView(), sink: (@Sendable (String) -> Void)?
   ) {
     self.rate = Mutex(rate)
-    (self.format, self.level) = (format, level)
+    (self.format, self.level, self.view) = (format, level, view)
     guard let sink else {
       (lines, writing) = (nil, nil)
       return
@@ -209,13 +237,26 @@ final class BackendLog: Sendable {
   }
 
   func note(_ line: LogLine) {
-    guard line.event.level <= level else { return }
+    guard let line = chosen(line) else { return }
     let now = BootClock().now
     let (leftOut, isTaken) = rate.withLock {
-      ($0.ended(by: now), $0.takes(line.event, at: now))
+      ($0.ended(by: now), $0.takes(line.event, isFailure: line.isFailedRequest, at: now))
     }
     for left in leftOut { write(LogLine(left)) }
     if isTaken { write(line) }
+  }
+
+  /// Returns the line to log; `nil` if the level or the sample leaves it out.
+  ///
+  /// With a sample, the chosen requests are as important as those that failed.
+  private func chosen(_ line: LogLine) -> LogLine? {
+    guard line.event == .request, !line.isFailedRequest, let sample = view.sample else {
+      return line.level <= level ? line : nil
+    }
+    guard level >= .info, sample.takes(view.chance()) else { return nil }
+    var line = line
+    line.sample = sample
+    return line
   }
 
   private func write(_ line: LogLine) {
@@ -230,7 +271,8 @@ final class BackendLog: Sendable {
         return
       }
     }
-    if !yield(line.text(at: now, as: format), to: lines) { dropped.add(1, ordering: .relaxed) }
+    let text = line.text(at: now, as: format, addresses: view.addresses)
+    if !yield(text, to: lines) { dropped.add(1, ordering: .relaxed) }
   }
 
   /// Waits until the sink has received every line. Later lines are ignored.

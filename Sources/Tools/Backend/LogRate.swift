@@ -18,11 +18,17 @@ struct LogRate {
     var leftOut: UInt64 = 0
   }
 
+  /// What is limited: an event, and among requests those that failed.
+  private struct Kind: Hashable {
+    var event: LogLine.Event
+    var isFailure: Bool
+  }
+
   private let limit: Int
-  private var spans: [LogLine.Event: Span] = [:]
+  private var spans: [Kind: Span] = [:]
 
   /// Creates a limit of `limit` lines a second for each event, and of at most 10 lines a minute for
-  /// store failures.
+  /// failures of stores and of the operator's backend.
   ///
   /// While the disk is full, each request causes a store failure.
   init(limit: Int = 100) {
@@ -30,14 +36,17 @@ struct LogRate {
   }
 
   private func bound(of event: LogLine.Event) -> (lines: Int, span: Duration) {
-    event == .storeFailure ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
+    [.storeFailure, .hookFailed].contains(event)
+      ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
   }
 
   /// Returns whether the log accepts another line of an event. Call `ended` first.
-  mutating func takes(_ event: LogLine.Event, at now: Instant) -> Bool {
-    let bound = bound(of: event)
-    var span = spans[event] ?? Span(endsAt: now.advanced(by: bound.span))
-    defer { spans[event] = span }
+  mutating func takes(
+    _ event: LogLine.Event, isFailure: Bool = false, at now: Instant
+  ) -> Bool {
+    let (bound, kind) = (bound(of: event), Kind(event: event, isFailure: isFailure))
+    var span = spans[kind] ?? Span(endsAt: now.advanced(by: bound.span))
+    defer { spans[kind] = span }
     guard span.taken < bound.lines else {
       span.leftOut += 1
       return false
@@ -48,10 +57,13 @@ struct LogRate {
 
   /// Removes the spans that have ended by `now`. Returns the numbers of lines that they omitted.
   mutating func ended(by now: Instant) -> [LeftOut] {
-    LogLine.Event.allCases.compactMap { event in
-      guard let span = spans[event], span.endsAt <= now else { return nil }
-      spans[event] = nil
-      return span.leftOut > 0 ? LeftOut(event: event, count: span.leftOut) : nil
+    guard spans.values.contains(where: { $0.endsAt <= now }) else { return [] }
+    return LogLine.Event.allCases.flatMap { event in
+      [false, true].map { Kind(event: event, isFailure: $0) }
+    }.compactMap { kind in
+      guard let span = spans[kind], span.endsAt <= now else { return nil }
+      spans[kind] = nil
+      return span.leftOut > 0 ? LeftOut(event: kind.event, count: span.leftOut) : nil
     }
   }
 }

@@ -41,6 +41,12 @@ struct PeerRunTests {
     try await PeerRun.pass("metrics_prometheus")
   }
 
+  @Test func `an operator's backend that denies, hangs and dies decides what is stored`()
+    async throws
+  {
+    try await PeerRun.pass("hook_server")
+  }
+
   @Test func `a killed phone handles a foreign bottle that sleeps, leaves and forgets`()
     async throws
   {

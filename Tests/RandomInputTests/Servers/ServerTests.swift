@@ -69,6 +69,25 @@ struct ServerTests {
       effects: "store find open delete clean upload answer finished")
   }
 
+  @Test func `the gate of the operator's backend keeps its promises under random inputs`() {
+    RandomInputs<HookInputs>(seeds: 0..<60, acts: 150).expectSound(
+      inputs: "ask withdraw tell ended", effects: "send decide report")
+  }
+
+  @Test func `injected faults of the gate of the operator's backend are detected`() {
+    RandomInputs<HookInputs>.expectFound("only an answer or an open policy allows") {
+      _, _, effects in
+      effects = effects.map { effect in
+        guard case .decide(let ticket, .unanswered) = effect else { return effect }
+        return .decide(ticket, .allowed(nil))
+      }
+    }
+    RandomInputs<HookInputs>.expectFound("only a question that waits is decided") {
+      _, input, effects in
+      if case .withdraw(let ticket) = input { effects.append(.decide(ticket, .unanswered)) }
+    }
+  }
+
   @Test func `injected faults of the shop server are detected`() {
     typealias Inputs = RandomInputs<ShopInputs>
     Inputs.expectFound("a socket is sent each event once and in order") { _, _, effects in

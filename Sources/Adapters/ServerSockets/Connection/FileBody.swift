@@ -23,6 +23,9 @@ public final class FileBody: Sendable {
     (descriptor, self.range, self.content) = (-1, range, content)
   }
 
+  /// The number of bytes of the part.
+  public var count: Int { range.count }
+
   deinit {
     if descriptor >= 0 { close(descriptor) }
   }

@@ -96,13 +96,3 @@ struct NodePassage: Sendable {
     return Hex.text(of: KeyedHash.sha256(key: key, over: Array(facts.utf8) + body))
   }
 }
-
-extension NetworkAddress {
-  /// The address in a form that can be parsed.
-  fileprivate var text: String {
-    guard isIPv6 else { return bytes.map { String($0) }.joined(separator: ".") }
-    return stride(from: 0, to: 16, by: 2).map { index in
-      String(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]), radix: 16)
-    }.joined(separator: ":")
-  }
-}

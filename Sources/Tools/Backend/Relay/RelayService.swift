@@ -201,6 +201,11 @@ struct RelayService: Service {
     return .phoneOpened(id, arrival, wall: BootClock().wall)
   }
 
+  func guarded(_ input: RelayRules.Input, fresh: () -> UUID128) -> HookRequest? {
+    guard case .relay(.phoneOpened(let id, _, _)) = input else { return nil }
+    return .connect(id)
+  }
+
   // MARK: Effects
 
   mutating func perform(_ effect: RelayRules.Effect, _ context: inout Context) {

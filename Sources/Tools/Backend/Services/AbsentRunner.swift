@@ -65,17 +65,16 @@ final class AbsentRunner<S: Service>: RunningService {
     _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?
   ) -> Bool {
     guard let route = S.Route(path: path) else { return false }
-    var line = LogLine(.request)
-    line.route = route.name
     guard let connection = hub.connection(of: request) else { return true }
-    line.connection = connection.number
+    var line = log.line(of: head, on: connection, hub)
+    line.route = route.name
     // Nothing was done, so clients may repeat the request.
     let refusal = HTTPRefusal(
       503, "another node runs this service", retryAfter: .seconds(2))
     // What another node has passed on is not passed on again.
     guard let passage, endings == nil, !hub.isFromNode(connection), let node = passage.holder()
     else {
-      line.status = refusal.status
+      (line.status, line.bytes) = (refusal.status, refusal.bytes.count)
       log.note(line)
       hub.respond(
         to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
@@ -119,6 +118,7 @@ final class AbsentRunner<S: Service>: RunningService {
     log.note(line)
   }
 
+  func decided(_ ticket: HookTicket, _ verdict: HookVerdict) -> Bool { false }
   func owns(_ socket: ConnectionID) -> Bool { false }
   func handle(_ event: SocketEvent, on socket: ConnectionID) {}
 }

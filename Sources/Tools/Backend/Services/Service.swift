@@ -67,6 +67,16 @@ protocol Service: Sendable {
   /// Calls the rules when their deadline is reached.
   mutating func tick(_ context: inout ServiceContext<Self>)
 
+  /// Returns what the operator's backend must allow before the rules get an input; `nil` for nothing.
+  ///
+  /// - Parameter fresh: Returns a random ID.
+  func guarded(_ input: Rules.Input, fresh: () -> UUID128) -> HookRequest?
+
+  /// Returns an input as it is after the operator's backend has allowed it.
+  ///
+  /// - Parameter id: The ID of a message, as the operator's backend knows it.
+  func allowed(_ input: Rules.Input, as id: UUID128?, wall: Timestamp) -> Rules.Input
+
   /// Notifies waiting callers that the backend has stopped.
   mutating func end()
 
@@ -146,6 +156,10 @@ extension Service {
   static func databases(_ configuration: BackendConfiguration) -> [String] { [] }
 
   var first: Rules.Input? { nil }
+
+  func guarded(_ input: Rules.Input, fresh: () -> UUID128) -> HookRequest? { nil }
+
+  func allowed(_ input: Rules.Input, as id: UUID128?, wall: Timestamp) -> Rules.Input { input }
 
   mutating func end() {}
 

@@ -37,6 +37,8 @@ struct ServiceContext<S: Service> {
 
   let hub: SocketHub
   let log: BackendLog
+  /// The questions to the operator's backend; `nil` if there are none.
+  let hooks: HookDesk?
   /// The file that came with the result that the rules handle now.
   var file: FileBody?
   /// The requests that were answered.
@@ -53,8 +55,10 @@ struct ServiceContext<S: Service> {
   private var upgrades: [ConnectionID: Exchange] = [:]
   private var sockets: [ConnectionID: Exchange] = [:]
 
-  init(hub: SocketHub, log: BackendLog, store: S.Store, inject: @escaping Inject) {
-    (self.hub, self.log) = (hub, log)
+  init(
+    hub: SocketHub, log: BackendLog, hooks: HookDesk?, store: S.Store, inject: @escaping Inject
+  ) {
+    (self.hub, self.log, self.hooks) = (hub, log, hooks)
     (self.store, self.inject) = (store, inject)
   }
 
@@ -116,19 +120,23 @@ extension SocketHub {
 // MARK: - Requests
 
 extension ServiceContext {
-  mutating func enter(_ request: RequestID, on connection: ConnectionID, _ route: S.Route) {
-    requests[request] = exchange(request, connection, route)
+  mutating func enter(
+    _ request: RequestID, _ head: HTTPRequestHead, on connection: ConnectionID, _ route: S.Route
+  ) {
+    requests[request] = exchange(request, head, connection, route)
   }
 
-  mutating func enter(upgrade request: RequestID, on connection: ConnectionID, _ route: S.Route) {
-    upgrades[connection] = exchange(request, connection, route)
+  mutating func enter(
+    upgrade request: RequestID, _ head: HTTPRequestHead, on connection: ConnectionID,
+    _ route: S.Route
+  ) {
+    upgrades[connection] = exchange(request, head, connection, route)
   }
 
   private func exchange(
-    _ request: RequestID, _ connection: ConnectionID, _ route: S.Route
+    _ request: RequestID, _ head: HTTPRequestHead, _ connection: ConnectionID, _ route: S.Route
   ) -> Exchange {
-    var line = LogLine(.request)
-    line.connection = connection.number
+    var line = log.line(of: head, on: connection, hub)
     line.route = route.name
     return Exchange(request: request, line: line, since: now, bounds: route.bounds)
   }
@@ -144,12 +152,33 @@ extension ServiceContext {
     upgrades[id]?.line.names = names
   }
 
+  /// Returns a request that has no answer yet.
+  func exchange(of id: RequestID) -> Exchange? { requests[id] }
+
+  /// Returns an upgrade that has no answer yet, or a socket.
+  func exchange(of id: ConnectionID) -> Exchange? { upgrades[id] ?? sockets[id] }
+
+  /// Refuses a request that the rules do not get.
+  ///
+  /// - Parameter outcome: The reason, for the log.
+  mutating func refuse(_ id: RequestID, _ refusal: HTTPRefusal, outcome: String) {
+    requests[id]?.line.outcome = outcome
+    respond(id, refusal.status, refusal.headers, refusal.bytes)
+  }
+
+  /// Refuses an upgrade that the rules do not get.
+  mutating func refuse(_ id: ConnectionID, _ refusal: HTTPRefusal, outcome: String) {
+    upgrades[id]?.line.outcome = outcome
+    refuse(id, refusal.status, refusal.headers, refusal.bytes)
+  }
+
   /// Answers a request. If its client has left, nothing is sent. A file is the body in place of
   /// `body`.
   mutating func respond(
     _ id: RequestID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8],
     file: FileBody? = nil
   ) {
+    requests[id]?.line.bytes = file?.count ?? body.count
     guard finish(id, status: status) else { return }
     hub.respond(to: id, status: status, headers: headers, body: body, file: file)
   }
@@ -177,8 +206,10 @@ extension ServiceContext {
     hub.begin(id, status: 200, headers: headers)
   }
 
-  func write(_ id: RequestID, _ bytes: [UInt8]) {
-    if requests[id] != nil { hub.write(bytes, to: id) }
+  mutating func write(_ id: RequestID, _ bytes: [UInt8]) {
+    guard let exchange = requests[id] else { return }
+    requests[id]?.line.bytes = (exchange.line.bytes ?? 0) + bytes.count
+    hub.write(bytes, to: id)
   }
 
   mutating func end(_ id: RequestID) {
@@ -216,6 +247,7 @@ extension ServiceContext {
     line.event = event
     line.status = status
     line.elapsed = exchange.since.duration(to: now)
+    if line.method == "HEAD", status != nil { line.bytes = 0 }
     log.note(line)
   }
 }
@@ -238,7 +270,8 @@ extension ServiceContext {
   mutating func refuse(
     _ id: ConnectionID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8]
   ) {
-    guard let exchange = upgrades.removeValue(forKey: id) else { return }
+    guard var exchange = upgrades.removeValue(forKey: id) else { return }
+    exchange.line.bytes = body.count
     note(.refused, exchange, status: status)
     hub.respond(to: exchange.request, status: status, headers: headers, body: body)
   }

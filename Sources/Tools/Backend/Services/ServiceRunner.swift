@@ -41,6 +41,9 @@ protocol RunningService: AnyObject {
   func passed(_ request: RequestID, wasAnswered: Bool) -> Bool
   /// Returns whether a socket belongs to the service.
   func owns(_ socket: ConnectionID) -> Bool
+  /// Continues with what the operator's backend has decided. Returns `false` if the question is that
+  /// of another service.
+  func decided(_ ticket: HookTicket, _ verdict: HookVerdict) -> Bool
   /// Handles an event of one of the service's sockets.
   func handle(_ event: SocketEvent, on socket: ConnectionID)
 }
@@ -49,6 +52,9 @@ protocol RunningService: AnyObject {
 final class ServiceRunner<S: Service>: RunningService {
   private var service: S
   private var context: ServiceContext<S>
+  /// The inputs that wait for the operator's backend.
+  private var held = HeldInputs<S.Rules.Input>()
+  private var isDraining = false
 
   init(_ service: S, _ context: ServiceContext<S>) {
     (self.service, self.context) = (service, context)
@@ -76,11 +82,18 @@ final class ServiceRunner<S: Service>: RunningService {
 
   func leave() {
     service.end()
+    for ticket in held.removeAll() { context.hooks?.withdraw(ticket, at: context.now) }
     context.leave()
   }
 
   func drain(within window: Duration) {
+    isDraining = true
     feed(S.Rules.drain(within: window))
+    // A decision may come after the end of the drain.
+    for ticket in held.tickets {
+      context.hooks?.withdraw(ticket, at: context.now)
+      _ = decided(ticket, .unanswered)
+    }
   }
 
   func tick() {
@@ -93,7 +106,33 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func feed(_ input: S.Rules.Input) {
-    service.feed(input, &context)
+    if !hold(input) { service.feed(input, &context) }
+  }
+
+  /// Keeps an input if the operator's backend has to decide about it, and asks. Returns whether it was
+  /// kept.
+  private func hold(_ input: S.Rules.Input) -> Bool {
+    guard let hooks = context.hooks, !isDraining,
+      let request = service.guarded(input, fresh: HookRequest.fresh),
+      hooks.concerns(request.event), let exchange = request.exchange(in: context)
+    else { return false }
+    let question = request.question(exchange.line)
+    held.add(input, of: request, as: hooks.ask(question, at: context.now))
+    return true
+  }
+
+  func decided(_ ticket: HookTicket, _ verdict: HookVerdict) -> Bool {
+    guard let (input, request) = held.remove(ticket) else { return false }
+    guard let refusal = verdict.refusal else {
+      guard case .allowed(let id) = verdict else { return true }
+      service.feed(service.allowed(input, as: id, wall: HookRequest.wall), &context)
+      return true
+    }
+    switch request {
+    case .connect(let id): context.refuse(id, refusal, outcome: verdict.name)
+    case .post(let id, _): context.refuse(id, refusal, outcome: verdict.name)
+    }
+    return true
   }
 
   func take(
@@ -102,10 +141,10 @@ final class ServiceRunner<S: Service>: RunningService {
     guard let route = S.Route(path: path) else { return false }
     guard let connection = context.hub.connection(of: request) else { return true }
     if body == nil, route.opensSocket {
-      context.enter(upgrade: request, on: connection, route)
+      context.enter(upgrade: request, head, on: connection, route)
       read(.upgrade(connection, route, head))
     } else {
-      context.enter(request, on: connection, route)
+      context.enter(request, head, on: connection, route)
       let body = body ?? []
       guard body.isEmpty || route.takesCompressed || head.isPlain else {
         refuseCoding(request)
@@ -142,7 +181,12 @@ final class ServiceRunner<S: Service>: RunningService {
 
   func abandon(_ request: RequestID) -> Bool {
     guard let event = context.abandon(request) else { return false }
-    read(event)
+    if let ticket = held.ticket(endedBy: event) {
+      context.hooks?.withdraw(ticket, at: context.now)
+      _ = held.remove(ticket)
+    } else {
+      read(event)
+    }
     return true
   }
 
@@ -157,7 +201,11 @@ final class ServiceRunner<S: Service>: RunningService {
     case .binary: read(.binary(socket))
     case .overflow: read(.overflow(socket))
     case .drained: read(.drained(socket))
-    case .closed(_, let ending): read(.closed(socket, code: context.closed(socket, ending)))
+    case .closed(_, let ending):
+      let exchange = context.exchange(of: socket)
+      let code = context.closed(socket, ending)
+      if let exchange { context.hooks?.tell(exchange, code: code, at: context.now) }
+      read(.closed(socket, code: code))
     case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
       .announced, .cut, .passed:
       // The rules count a socket as open after `accept`. The bytes of a pong were already reported

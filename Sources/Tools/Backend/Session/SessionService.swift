@@ -87,6 +87,11 @@ struct SessionService: Service {
     }
   }
 
+  func guarded(_ input: SessionServer.Input, fresh: () -> UUID128) -> HookRequest? {
+    guard case .opened(let id, _, _) = input else { return nil }
+    return .connect(id)
+  }
+
   private func upgrade(
     _ id: ConnectionID, _ head: HTTPRequestHead, _ context: inout Context
   ) -> SessionServer.Input? {

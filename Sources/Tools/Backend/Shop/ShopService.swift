@@ -111,6 +111,17 @@ struct ShopService: Service {
     [("user", user), ("shop", shop?.text)]
   }
 
+  func guarded(_ input: ShopServer.Input, fresh: () -> UUID128) -> HookRequest? {
+    if let id = rules.arrival(in: input) { return .connect(id) }
+    return rules.post(in: input, fresh: fresh).map { .post($0, $1) }
+  }
+
+  func allowed(
+    _ input: ShopServer.Input, as id: UUID128?, wall: Timestamp
+  ) -> ShopServer.Input {
+    input.allowed(as: id, wall: wall)
+  }
+
   mutating func perform(
     _ effect: ShopServer.Effect, _ context: inout ServiceContext<ShopService>
   ) {

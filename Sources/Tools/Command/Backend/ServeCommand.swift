@@ -37,13 +37,6 @@ enum ServeCommand {
     "sync-secret-file", .text("FILE"), usual: "sync-secrets in the data directory",
     "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing")
 
-  private static let logFormat = Parameter.optional(
-    "log-format", Format<LogFormat>.choice, usual: "text on a terminal, json otherwise",
-    "the form of the log on standard error")
-  private static let logLevel = Parameter.optional(
-    "log-level", Format<LogLevel>.choice, usual: "info as text, debug as json",
-    "the least important events to log; debug has every request")
-
   /// The options that each set a single value.
   private static let settings: [Assignment<BackendConfiguration>] =
     [
@@ -66,7 +59,7 @@ enum ServeCommand {
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
     ] + ProxyOptions.all + MessageOptions.all + CeilingOptions.all + OriginOptions.all
-    + SessionOptions.all
+    + SessionOptions.all + LogOptions.all + HookOptions.all
 
   static var command: Command {
     Command(
@@ -109,7 +102,7 @@ enum ServeCommand {
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
       SessionOptions.keyFile,
-      SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
+      SessionOptions.handler, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -200,7 +193,8 @@ enum ServeCommand {
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
     try ServiceNotices.inherit(into: &configuration)
-    log(call, in: &configuration)
+    try HookOptions.check(configuration)
+    LogOptions.open(&configuration, on: call.console)
     return configuration
   }
 
@@ -221,19 +215,6 @@ enum ServeCommand {
           + "10.0.0.1:8788 or [fd00::1]:8788")
     }
     return text
-  }
-
-  /// Sets the log's format, level and sink.
-  private static func log(_ call: Invocation, in configuration: inout BackendConfiguration) {
-    let isTerminal = isatty(STDERR_FILENO) == 1
-    configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
-    configuration.logLevel =
-      call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
-    // This clears a line that another program, such as `stream`, may show at the cursor. `stream`
-    // draws it again.
-    let start = isTerminal ? Terminal.eraseLine : ""
-    let console = call.console
-    configuration.log = { console.diagnostic(start + $0) }
   }
 
   private static func certificate(

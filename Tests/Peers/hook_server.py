@@ -1,0 +1,394 @@
+"""An operator's backend for `holdfast serve --hook-url`: it allows, denies, hangs, dies and is away.
+
+The model follows docs/hooks.md: what was not allowed is not stored and not opened, what is denied gets 403
+with the reason, and a failure gets 503, or passes with `--hook-on-failure open`. Each request is signed.
+"""
+import base64
+import hashlib
+import hmac
+import http.client
+import http.server
+import json
+import os
+import random
+import socket
+import threading
+import time
+import uuid
+
+from peer import Backend, check, check_that, main
+
+API = "/api/v1/auth/shops"
+SHOP = "bakery"
+MEMBERS = {
+    "connect": {"event", "id", "route", "user", "shop", "address", "at"},
+    "post": {"event", "id", "key", "edit", "user", "shop", "parent", "text", "address", "at"},
+    "disconnect": {"event", "id", "route", "user", "shop", "address", "code", "ms", "at"}}
+# What the operator does, and the status that a client then gets if failures refuse or pass.
+DEEDS = {"allow": (201, 201), "true": (201, 201), "text": (201, 201), "deny": (403, 403), "403": (403, 403),
+         "500": (503, 201), "404": (503, 201), "429": (503, 201), "302": (503, 201), "cut": (503, 201),
+         "die": (503, 201), "hang": (503, 201)}
+MOST = 64
+
+
+class Operator:
+    """The operator's backend. The text of a post, or the user of a socket, says what it does."""
+
+    def __init__(self, peer, secret):
+        self.peer, self.secret, self.lock = peer, secret, threading.Lock()
+        self.faults, self.allowed, self.asked, self.told, self.keys = [], set(), [], [], {}
+        self.running, self.most, self.held = 0, 0, threading.Event()
+        self.port, self.server = 0, None
+        self.start()
+
+    def start(self):
+        operator = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 60
+
+            def do_POST(self):
+                operator.handle(self)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads, allow_reuse_address, request_queue_size = True, True, 200
+
+            def handle_error(self, request, client_address):
+                pass
+
+        self.server = Server(("127.0.0.1", self.port), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        """Refuses connections. Those that are open are closed with their next request."""
+        self.server.shutdown()
+        self.server.server_close()
+        self.server = None
+
+    def note(self, what, expected, actual):
+        with self.lock:
+            self.faults.append((what, expected, actual))
+
+    def check(self):
+        """Raises the first fault that a handler has found."""
+        with self.lock:
+            for what, expected, actual in self.faults:
+                check_that(what, False, expected, actual)
+
+    def handle(self, request):
+        body = request.rfile.read(int(request.headers["Content-Length"]))
+        self.verify(request, body)
+        asked = json.loads(body)
+        event, key = asked["event"], asked.get("key")
+        if set(asked) != MEMBERS[event]:
+            self.note(f"members of {event}", MEMBERS[event], set(asked))
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            if key:
+                self.keys[key] = self.keys.get(key, 0) + 1
+                if self.keys[key] > 1:
+                    self.faults.append(("questions about a key at once", 1, self.keys[key]))
+        try:
+            self.answer(request, event, asked)
+        finally:
+            with self.lock:
+                self.running -= 1
+                if key:
+                    self.keys[key] -= 1
+
+    def verify(self, request, body):
+        value = request.headers.get("Holdfast-Signature", "")
+        fields = dict(field.split("=", 1) for field in value.split(",") if "=" in field)
+        seconds, sign = fields.get("t", ""), fields.get("v1", "")
+        if not seconds.isdigit() or abs(time.time() - int(seconds)) > 60:
+            self.note("time of a signature", "now", value)
+        expected = hmac.new(self.secret, seconds.encode() + b"." + body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(expected, sign):
+            self.note("signature", expected, value)
+        if request.headers.get("Content-Type") != "application/json":
+            self.note("Content-Type", "application/json", request.headers.get("Content-Type"))
+
+    def answer(self, request, event, asked):
+        if self.server is None:  # A connection that was open when the operator left.
+            request.close_connection = True
+            return None
+        if event == "disconnect":
+            with self.lock:
+                self.told.append(asked)
+            return self.reply(request, 204)
+        deed = (asked["text"] if event == "post" else asked["user"] or "allow").replace("-", " ").split(" ")[0]
+        with self.lock:
+            self.asked.append((event, deed, asked))
+            if deed in ("allow", "true", "text", "held"):
+                self.allowed.add((event, asked["id"]))
+        if deed == "held":
+            self.held.wait(60)
+            return self.reply(request, 204)
+        if deed == "deny":
+            return self.reply(request, 200, json.dumps({"allow": False, "reason": "no: é \"x\""}))
+        if deed == "403":
+            return self.reply(request, 403, json.dumps({"reason": "no: é \"x\""}))
+        if deed == "hang":
+            time.sleep(3)  # longer than the time limit
+            request.close_connection = True
+            return None
+        if deed == "die":
+            request.close_connection = True
+            return None
+        if deed == "cut":
+            return self.reply(request, 200, '{"allow":fal')
+        if deed == "text":
+            return self.reply(request, 200, "OK")
+        if deed == "true":
+            return self.reply(request, 201, '{"allow":true,"x":[1]}')
+        return self.reply(request, int(deed) if deed.isdigit() else 204)
+
+    @staticmethod
+    def reply(request, status, body=""):
+        request.send_response(status)
+        if status != 204:
+            request.send_header("Content-Length", str(len(body.encode())))
+        request.end_headers()
+        request.wfile.write(body.encode())
+
+
+class World:
+    def __init__(self, peer):
+        self.peer, self.secret = peer, os.urandom(24).hex()
+        self.operator = Operator(peer, self.secret.encode())
+        self.stored, self.tokens = [], {}
+        self.backend = None
+
+    def serve(self, on_failure, limit):
+        if self.backend:
+            self.backend.stop()
+        self.on_failure = on_failure
+        self.backend = Backend(
+            self.peer, "--hook-url", f"http://127.0.0.1:{self.operator.port}/hook?a=b", "--hook-timeout", limit,
+            "--hook-on-failure", on_failure, "--hook-secret-file", self.peer.write("secret", self.secret + "\n"),
+            "--log-format", "json", "--posts-per-second", "1000")
+        self.backend.start()
+        return self
+
+    def token(self, user):
+        if user not in self.tokens:
+            self.tokens[user] = self.peer.call(
+                "token", "--data", self.backend.data, "--user", user, "--shops", SHOP).strip()
+        return self.tokens[user]
+
+    def ask(self, method, path, user, body=None, key=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=60)
+        fields = {"Authorization": f"Bearer {self.token(user)}"}
+        if key:
+            fields["Idempotency-Key"] = key
+        connection.request(method, path, None if body is None else json.dumps(body).encode(), fields)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, answer.headers, content
+
+    def post(self, user, text, key=None):
+        return self.ask("POST", f"{API}/messages", user, {"shop_id": SHOP, "message": text}, key)
+
+    def open(self, user, path=f"{API}/{SHOP}/messages/stream"):
+        """Asks for a socket. Returns the status, the body of a refusal, and the socket."""
+        link = socket.create_connection(("127.0.0.1", self.backend.port), timeout=60)
+        key = base64.b64encode(os.urandom(16)).decode()
+        lines = [f"GET {path} HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade",
+                 "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}"]
+        if user:
+            lines.append(f"Authorization: Bearer {self.token(user)}")
+        link.sendall("\r\n".join(lines + ["", ""]).encode())
+        head = link.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
+        check_that("an answer to an upgrade", head.startswith(b"HTTP/1.1 "), "HTTP/1.1", head)
+        if head.endswith(b"101"):
+            return 101, b"", link
+        answer = http.client.HTTPResponse(link)
+        answer.begin()
+        body = answer.read()
+        link.close()
+        return answer.status, body, None
+
+    def expect(self, deed):
+        return DEEDS[deed][self.on_failure == "open"]
+
+    def try_post(self, user, deed):
+        """Posts a text, sometimes twice at once, and checks the answers."""
+        text, key = f"{deed} {uuid.uuid4()}", str(uuid.uuid4())
+        answers, twice = [], random.random() < 0.3
+        threads = [threading.Thread(target=lambda: answers.append(self.post(user, text, key)))
+                   for _ in range(2 if twice else 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        check("answers to posts", len(threads), len(answers))
+        for status, fields, body in answers:
+            expected = self.expect(deed)
+            allowed = {expected, 200} if expected == 201 else {expected}
+            check_that(f"status of a post ({deed}): {body[:200]}", status in allowed, allowed, status)
+            if status == 403:
+                check("reason of a refusal", "no: é \"x\"", json.loads(body)["message"])
+            if status == 503:
+                check_that("Retry-After of 503", fields["Retry-After"].isdigit(), "seconds", fields["Retry-After"])
+        stored = {json.loads(body)["data"]["id"] for status, _, body in answers if status < 300}
+        check_that("one message for a key", len(stored) <= 1, "one", stored)
+        for name in stored:
+            if deed in ("allow", "true", "text"):
+                check_that("a stored message was allowed", ("post", name) in self.operator.allowed, name, "another ID")
+            self.stored.append((user, text, name))
+        self.peer.count(f"posts: {deed}")
+
+    def try_socket(self, deed, number=0):
+        status, body, link = self.open(f"{deed}-{number}")
+        expected = 101 if self.expect(deed) == 201 else self.expect(deed)
+        check(f"status of an upgrade ({deed}): {body[:200]}", expected, status)
+        if status == 403:
+            check("reason of a refused socket", "no: é \"x\"", json.loads(body)["message"])
+        if link:
+            link.close()
+        self.peer.count(f"sockets: {deed}")
+        return link is not None
+
+    def history(self):
+        messages, number, has_next = [], 0, True
+        while has_next:
+            number += 1
+            status, _, body = self.ask("GET", f"{API}/{SHOP}/messages/paginated?page={number}&limit=100", "allow")
+            check("status of a page", 200, status)
+            page = json.loads(body)["data"]
+            messages += page["messages"]
+            has_next = page["pagination"]["has_next"]
+        return [(each["user_id"], each["message"], each["id"]) for each in reversed(messages)]
+
+    def play(self, deeds, seconds):
+        """Lets several users post and connect at once."""
+        faults, end = [], time.monotonic() + seconds
+
+        def use(number):
+            chance = random.Random(self.peer.seed * 100 + number)
+            try:
+                while time.monotonic() < end:
+                    if number % 4:
+                        self.try_post(f"user{number}", chance.choice(deeds))
+                    else:
+                        self.try_socket(chance.choice(deeds), number)
+            except Exception as error:
+                faults.append(error)
+
+        threads = [threading.Thread(target=use, args=(number,)) for number in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if faults:
+            raise faults[0]
+        self.operator.check()
+        check_that("requests at once", self.operator.most <= MOST, f"at most {MOST}", self.operator.most)
+
+    def check_history(self):
+        """The history has what was stored, and the posts of each author in their order."""
+        history = self.history()
+        check("messages of the history", sorted(self.stored), sorted(history))
+        for user in {user for user, _, _ in self.stored}:
+            check(f"order of the posts of {user}", [row for row in self.stored if row[0] == user],
+                  [row for row in history if row[0] == user])
+
+    def metrics(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=60)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+                for line in text.splitlines() if line.startswith("holdfast_hook")}
+
+
+def wait_until(what, holds, limit=30):
+    end = time.monotonic() + limit
+    while not holds():
+        check_that(what, time.monotonic() < end, f"within {limit} s", "not yet")
+        time.sleep(0.02)
+
+
+def play_held(world):
+    """A post that waits holds up nobody else, and no post of its author overtakes it."""
+    world.serve("closed", "30s")
+    answers = []
+    threads = [threading.Thread(target=lambda text=text: answers.append((text, world.post("slow", text))))
+               for text in ("held 1", "allow 2")]
+    threads[0].start()
+    wait_until("the first post is asked about", lambda: any(deed == "held" for _, deed, _ in world.operator.asked))
+    threads[1].start()
+    for _ in range(20):
+        world.try_post("quick", "allow")
+    check("answers to posts that wait", [], answers)
+    world.operator.held.set()
+    for thread in threads:
+        thread.join()
+    for text, (status, _, body) in sorted(answers, key=lambda each: each[0] != "held 1"):
+        check(f"status of {text}", 201, status)
+        world.stored.append(("slow", text, json.loads(body)["data"]["id"]))
+    world.check_history()
+    # An edit is asked about, too.
+    name = world.stored[-1][2]
+    status, _, _ = world.ask("PUT", f"{API}/messages", "slow", {"message_id": name, "message": "deny this"})
+    check("status of an edit that is denied", 403, status)
+    check("the edit was asked about", (True, name), (world.operator.asked[-1][2]["edit"], world.operator.asked[-1][2]["id"]))
+
+
+def play_routes(world):
+    """Phones and sessions are asked about; who has no token is not."""
+    for path, route in (("/ws/phone", "phone"), ("/session", "session")):
+        status, _, link = world.open(None, path)
+        check(f"status of an upgrade of {path}", 101, status)
+        check("route of a question", (route, None), (world.operator.asked[-1][2]["route"], world.operator.asked[-1][2]["user"]))
+        link.close()
+    before = len(world.operator.asked)
+    status, _, _ = world.open(None)
+    check("status of an upgrade without a token", 401, status)
+    check("questions without a token", before, len(world.operator.asked))
+
+
+def play(peer):
+    world = World(peer)
+    play_held(world)
+    play_routes(world)
+    world.serve("closed", "2s").play(list(DEEDS), peer.seconds / 3)
+    world.check_history()
+    numbers = world.metrics()
+    check_that("metrics count timeouts", any('"timed_out"' in name for name in numbers), "timed_out", numbers)
+    # Each socket that opened is told of once, while the operator is there.
+    opened, told = len(world.operator.told), world.try_socket("allow")
+    check("a socket opens", True, told)
+    wait_until("the end of a socket is told", lambda: len(world.operator.told) > opened)
+    check("code of a socket that was cut", 1006, world.operator.told[-1]["code"])
+    world.operator.stop()
+    for deed in ("allow", "deny"):
+        status, _, _ = world.post("away", f"{deed} away")
+        check("status while the operator is away", 503, status)
+    world.operator.start()
+    world.play(["allow", "deny"], peer.seconds / 3)
+    world.serve("open", "2s").play(list(DEEDS), peer.seconds / 3)
+    world.check_history()
+    world.operator.stop()
+    status, _, body = world.post("away", "deny while away")
+    check("status while the operator is away and failures pass", 201, status)
+    world.stored.append(("away", "deny while away", json.loads(body)["data"]["id"]))
+    world.check_history()
+    world.operator.check()
+    world.backend.stop()
+    with open(peer.path("log"), encoding="utf-8", errors="replace") as log:
+        text = log.read()
+    check_that("the log has no text", "away" not in text.replace('"user":"away"', ""), "no text", "a text")
+    check_that("the log has no secret", world.secret not in text, "no secret", "the secret")
+    check_that("the log has failures", '"event":"hook_failed"' in text, "hook_failed", "none")
+
+
+if __name__ == "__main__":
+    main(__doc__.splitlines()[0], play)

@@ -34,6 +34,8 @@ public actor Backend {
   private let stores: [any SuspendableStore]
   private let pushes: (any PushSender)?
   var state = State.made
+  /// The period of a drain, if it was changed since the start.
+  var changedDrainWindow: Duration?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
 
@@ -77,7 +79,7 @@ public actor Backend {
     state = .stopped
     await membership?.stopFollowing()
     log.note(.draining)
-    let window = configuration.drainWindow
+    let window = changedDrainWindow ?? configuration.drainWindow
     await withCheckedContinuation { (finished: CheckedContinuation<Void, Never>) in
       running.sockets.inject { handler, hub in
         handler.drain(within: window, on: hub) { finished.resume() }
@@ -248,7 +250,7 @@ extension BackendConfiguration {
 }
 
 extension SocketServerError {
-  fileprivate var asBackendError: BackendError {
+  var asBackendError: BackendError {
     switch self {
     case .address(let host, let detail): .listen(detail: "\(host): \(detail)")
     case .bind(let host, let port, let errno):

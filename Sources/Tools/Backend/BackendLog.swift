@@ -20,16 +20,17 @@ struct LogLine: Sendable {
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
+    case reload, restartNeeded = "restart_needed"
 
     /// The importance of the event.
     var level: LogLevel {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost:
+        .leaseLost, .unreachable, .busLost, .restartNeeded:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .reload:
         .info
       case .request, .passed: .debug
       }
@@ -178,15 +179,14 @@ final class BackendLog: Sendable {
   private let writing: Task<Void, Never>?
   private let dropped = Atomic<UInt64>(0)
   private let rate: Mutex<LogRate>
-  private let format: LogFormat
-  private let level: LogLevel
+  private let form: Mutex<(format: LogFormat, level: LogLevel)>
 
   init(
     rate: LogRate = LogRate(), format: LogFormat = .json, level: LogLevel = .debug,
     sink: (@Sendable (String) -> Void)?
   ) {
     self.rate = Mutex(rate)
-    (self.format, self.level) = (format, level)
+    form = Mutex((format, level))
     guard let sink else {
       (lines, writing) = (nil, nil)
       return
@@ -197,6 +197,14 @@ final class BackendLog: Sendable {
     writing = Task.detached {
       for await line in stream { sink(line) }
     }
+  }
+
+  private var format: LogFormat { form.withLock { $0.format } }
+  private var level: LogLevel { form.withLock { $0.level } }
+
+  /// Changes the format and the level of later lines.
+  func change(to format: LogFormat, _ level: LogLevel) {
+    form.withLock { $0 = (format, level) }
   }
 
   /// Logs an event that does not concern a client.

@@ -82,6 +82,7 @@ enum ServeCommand {
         valid token. An invalid file is logged (event "reload_failed"), and the previous list \
         stays in effect.
         """,
+        ServeReload.details,
       ],
       examples: [
         .init("holdfast serve", "on http://127.0.0.1:8787, with the default data directory"),
@@ -94,9 +95,13 @@ enum ServeCommand {
         .init(
           "holdfast serve --public-url https://relay.example",
           "behind a proxy with TLS; assistants sign in with OAuth"),
+        .init(
+          "holdfast serve --config /etc/holdfast.toml --check",
+          "show each option with its source, and check the files that they name"),
       ],
-      signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, node, nodeAddress, bus, certificate, key, PushOptions.key,
+      signals: [SIGHUP], variables: "HOLDFAST_", sets: settings.map(\.declaration),
+      takes: Shared.config, Shared.check,
+      Shared.data, database, node, nodeAddress, bus, certificate, key, PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
@@ -105,6 +110,7 @@ enum ServeCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    if call[Shared.check] { return try ServeCheck.run(call) }
     raiseDescriptorLimit()
     let configuration = try configuration(call)
     let backend = Backend(configuration, pushes: try pushes(call))
@@ -128,8 +134,7 @@ enum ServeCommand {
     do throws(BackendError) {
       return try ways.open()
     } catch {
-      guard case .openToOthers(let path) = error else { throw CommandFailure(error) }
-      throw CommandFailure(.failed, error.description, remedy: "run chmod 600 \(path)")
+      throw PushOptions.failure(error)
     }
   }
 
@@ -137,9 +142,12 @@ enum ServeCommand {
   private static func serve(
     _ backend: Backend, until signals: CommandSignals, _ call: Invocation
   ) async {
+    var options = ServeReload(running: call.arguments)
     for await signal in signals.stream {
       switch signal {
-      case .reload: try? await backend.reload()  // The log reports failures.
+      case .reload:
+        await options.reload(backend, call)
+        try? await backend.reload()  // The log reports failures.
       case .stop:
         Task {
           if call[Shared.json] { event("draining", on: call.console) }
@@ -165,7 +173,10 @@ enum ServeCommand {
     Console.abandon("\(call.command): ended immediately by a second signal, without draining")
   }
 
-  private static func configuration(
+  /// Returns the configuration that the options select.
+  ///
+  /// - Throws: A failure if the options contradict each other, or if a file cannot be used.
+  static func configuration(
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration {
     var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())

@@ -1,5 +1,3 @@
-public import HoldfastCore
-
 // What a running backend takes from a changed configuration.
 extension Backend {
   /// Changes the format and the level of the log's later lines.

@@ -146,7 +146,8 @@ import Testing
     let site = try Site()
     try site.scratch.write("no certificate".utf8, to: "chain.pem")
     try site.scratch.write("no key".utf8, to: "session-key")
-    chmod(site.scratch("session-key"), 0o600)
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: site.scratch("session-key"))
     try site.write(
       """
       tls-cert = "\(site.scratch("chain.pem"))"

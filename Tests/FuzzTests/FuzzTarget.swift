@@ -6,7 +6,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case websocket, exchange, inflate
   case requests, handshake, fields
   case stream, pages, json, texts, token
-  case journal, policy, removals
+  case journal, policy, removals, toml
   case rows, store, netlink
   case relay, assistants, lines, oauth
   case export
@@ -34,6 +34,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .journal: try JournalProperty.check(bytes)
     case .policy: try PolicyProperty.check(bytes)
     case .removals: try RemovalsProperty.check(bytes)
+    case .toml: try TOMLProperty.check(bytes)
     case .rows: try RowProperty.check(bytes)
     case .store: try StoreProperty.check(bytes)
     case .netlink: try NetlinkProperty.check(bytes)

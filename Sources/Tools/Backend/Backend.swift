@@ -36,6 +36,8 @@ public actor Backend {
   var state = State.made
   /// The watch over the files of the certificate; `nil` without TLS.
   var certificate: CertificateWatch?
+  /// The period of a drain, if it was changed since the start.
+  var changedDrainWindow: Duration?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
 
@@ -84,7 +86,7 @@ public actor Backend {
     await certificate?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
-    let window = configuration.drainWindow
+    let window = changedDrainWindow ?? configuration.drainWindow
     await withCheckedContinuation { (finished: CheckedContinuation<Void, Never>) in
       running.sockets.inject { handler, hub in
         handler.drain(within: window, on: hub) { finished.resume() }

@@ -23,16 +23,17 @@ struct LogLine: Sendable {
     case certificateLoaded = "certificate_loaded", inherited
     case hookFailed = "hook_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
+    case reload, restartNeeded = "restart_needed"
 
     /// The importance of the event.
     var level: LogLevel {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed:
+        .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed, .restartNeeded:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload:
         .info
       case .request, .passed: .debug
       }
@@ -207,8 +208,7 @@ final class BackendLog: Sendable {
   private let writing: Task<Void, Never>?
   private let dropped = Atomic<UInt64>(0)
   private let rate: Mutex<LogRate>
-  private let format: LogFormat
-  private let level: LogLevel
+  private let form: Mutex<(format: LogFormat, level: LogLevel)>
   let view: LogView
 
   init(
@@ -216,7 +216,8 @@ final class BackendLog: Sendable {
     view: LogView = LogView(), sink: (@Sendable (String) -> Void)?
   ) {
     self.rate = Mutex(rate)
-    (self.format, self.level, self.view) = (format, level, view)
+    form = Mutex((format, level))
+    self.view = view
     guard let sink else {
       (lines, writing) = (nil, nil)
       return
@@ -227,6 +228,14 @@ final class BackendLog: Sendable {
     writing = Task.detached {
       for await line in stream { sink(line) }
     }
+  }
+
+  private var format: LogFormat { form.withLock { $0.format } }
+  private var level: LogLevel { form.withLock { $0.level } }
+
+  /// Changes the format and the level of later lines.
+  func change(to format: LogFormat, _ level: LogLevel) {
+    form.withLock { $0 = (format, level) }
   }
 
   /// Logs an event that does not concern a client.

@@ -19,6 +19,8 @@ public struct Command: Sendable {
   public let examples: [Example]
   /// The signals that the command handles in addition to SIGINT and SIGTERM.
   public let signals: [Int32]
+  /// The rules by which options are also given by variables and a file; `nil` if they are not.
+  let variables: OptionVariables?
   /// The program's exit codes. They are used only in a root command.
   let exitCodes: [ExitCode]
   let body: Body
@@ -43,12 +45,14 @@ public struct Command: Sendable {
   /// - Parameters:
   ///   - signals: The signals that the command handles in addition to SIGINT and SIGTERM. They do
   ///     not end the process even before the command begins to handle them.
+  ///   - prefix: The beginning of the variables that also give the options, such as `HOLDFAST_`; `nil`
+  ///     if there are none. The command then also has `Shared.config`.
   ///   - assigned: The parameters of the `Assignment` values that the command uses.
   ///   - commands: The commands whose names may follow this command's name in place of its
   ///     parameters.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
-    signals: [Int32] = [], sets assigned: [Declaration] = [],
+    signals: [Int32] = [], variables prefix: String? = nil, sets assigned: [Declaration] = [],
     commands: [Command] = [], takes parameters: repeat Parameter<each Value>,
     action: @escaping Action
   ) {
@@ -57,6 +61,7 @@ public struct Command: Sendable {
     self.details = details
     self.examples = examples
     self.signals = signals
+    variables = prefix.map { OptionVariables(prefix: $0) }
     exitCodes = ExitCode.allCases
     var declarations = assigned
     for declaration in repeat (each parameters).declaration { declarations.append(declaration) }
@@ -76,6 +81,7 @@ public struct Command: Sendable {
     self.details = details
     self.examples = examples
     signals = []
+    variables = nil
     self.exitCodes = exitCodes
     body = .group(commands)
   }

@@ -53,9 +53,12 @@ public struct Help: Sendable {
     return parts.joined(separator: " ")
   }
 
-  /// Returns the notes on the values of a command's parameters, without duplicates.
+  /// Returns the notes on other sources of options, and on the values of a command's parameters,
+  /// without duplicates.
   static func notes(of command: Command) -> [String] {
-    Set(command.parameters.map(\.note).filter { !$0.isEmpty }).sorted()
+    let sources = command.variables.flatMap { $0.note(of: command) }
+    return [sources].compactMap { $0 }
+      + Set(command.parameters.map(\.note).filter { !$0.isEmpty }).sorted()
   }
 
   /// Returns the options of a command with their descriptions.
@@ -80,7 +83,7 @@ public struct Help: Sendable {
     case .optional: break
     case .repeated(let least): facts += (least > 0 ? [required] : []) + ["repeatable"]
     }
-    if let fallback = option.fallback { facts.append("default: \(fallback)") }
+    if let fallback = option.fallback ?? option.usual { facts.append("default: \(fallback)") }
     return facts.isEmpty
       ? option.meaning : "\(option.meaning) (\(facts.joined(separator: "; ")))"
   }

@@ -4,8 +4,12 @@ package import HoldfastJSON
 public struct Arguments: Sendable {
   /// The values given for each parameter, by the parameter's label.
   var values: [String: [String]] = [:]
-  /// The environment variables that provided values, by the parameter's label.
-  var variables: [String: String] = [:]
+  /// The sources of these values, by the parameter's label.
+  var sources: [String: ValueSource] = [:]
+  /// The parameters of the command.
+  var parameters: [Declaration] = []
+  /// What the user should know about the sources, for standard error.
+  var warnings: [String] = []
 
   /// The value of a parameter. The command must have declared the parameter.
   public subscript<Value>(parameter: Parameter<Value>) -> Value {
@@ -28,15 +32,18 @@ public struct Invocation: Sendable {
   public var console: Console
   /// Returns the value of an environment variable; `nil` if it is not set.
   public var environment: @Sendable (String) -> String?
+  /// Returns the arguments for the same command line, with the environment and files as they are now.
+  var again: @Sendable () throws(CommandFailure) -> Arguments
 
   /// The value of a parameter. The command must have declared the parameter.
   public subscript<Value>(parameter: Parameter<Value>) -> Value { arguments[parameter] }
 
-  /// Returns the source of a parameter's value: the parameter's label, or an environment variable
-  /// such as `$HOLDFAST_SERVER`.
+  /// Returns the source of a parameter's value: the parameter's label, an environment variable such
+  /// as `$HOLDFAST_SERVER`, or a place in a file such as `holdfast.toml:3:8`.
   public func source<Value>(of parameter: Parameter<Value>) -> String {
     let label = parameter.declaration.label
-    return arguments.variables[label] ?? label
+    guard let source = arguments.sources[label], source != .commandLine else { return label }
+    return source.text
   }
 
   /// Prints a line on standard error, prefixed with the command's name.

@@ -41,7 +41,7 @@ public struct Parameter<Value: Sendable>: Sendable {
     _ meaning: String
   ) -> Parameter where Value == Wrapped? {
     var declaration = Declaration(.option, .optional, name, format, meaning)
-    declaration.fallback = usual
+    declaration.usual = usual
     declaration.isSecret = isSecret
     let read = format.read
     return Parameter(declaration: declaration) {
@@ -102,6 +102,14 @@ public struct Parameter<Value: Sendable>: Sendable {
     return all(Declaration(.operand, .repeated(atLeast: count), name, format, meaning), format)
   }
 
+  /// Returns this parameter as one that is only given on the command line, even if a command also
+  /// takes options from variables and a file.
+  public func commandLineOnly() -> Parameter {
+    var declaration = declaration
+    declaration.isCommandLineOnly = true
+    return Parameter(declaration: declaration, read: read)
+  }
+
   private static func all<Element: Sendable>(
     _ declaration: Declaration, _ format: Format<Element>
   ) -> Parameter where Value == [Element] {
@@ -141,13 +149,18 @@ public struct Declaration: Sendable {
   let expectation: String
   let note: String
   let choices: [String]
-  let isReadable: @Sendable (String) -> Bool
-  /// The default that help texts show.
+  /// Returns the one text for all texts that mean the same value; `nil` if a text is invalid.
+  let canonical: @Sendable (String) -> String?
+  /// The text of the value that holds if the parameter is not given.
   var fallback: String?
+  /// The description of the default for help texts, if no text is its value.
+  var usual: String?
   /// The environment variable that supplies the value if the parameter is not given.
   var variable: String?
   /// Whether the value must be hidden from other users of the computer.
   public internal(set) var isSecret = false
+  /// Whether neither a variable derived from the name nor a configuration file can give the value.
+  var isCommandLineOnly = false
 
   init(
     _ kind: Kind, _ count: Count, _ name: String, _ format: Format<some Sendable>,
@@ -161,8 +174,8 @@ public struct Declaration: Sendable {
     expectation = format.expectation
     note = format.note
     choices = format.choices
-    let read = format.read
-    isReadable = { read($0) != nil }
+    let (read, write) = (format.read, format.write)
+    canonical = { read($0).map(write) }
   }
 
   /// The parameter as it appears in usage texts, such as `--port` or `NAME`.
@@ -195,6 +208,16 @@ extension Invocation {
 /// The options that commands share.
 package enum Shared {
   package static let json = Parameter.flag("json", "print JSON, one object per line")
+
+  /// For commands whose options are also given by variables and a file.
+  package static let config = Parameter.optional(
+    "config", .text("FILE"), usual: "none",
+    "read options from this file in TOML, such as port = 8787")
+
+  package static let check = Parameter.flag(
+    "check",
+    "print the value of each option and its source, check the files that the options name, and end"
+  ).commandLineOnly()
 
   package static let settings = Parameter.repeated(
     "set", .setting, "change a value of the policy; `holdfast policy show` lists the keys")

@@ -11,15 +11,42 @@ public struct Parser: Sendable {
     case run(CommandPath, Arguments)
   }
 
+  /// A function that reads a file which gives values of options. Its second argument is the option
+  /// or variable that names the file.
+  public typealias ReadFile =
+    @Sendable (_ path: String, String) throws(CommandFailure) -> OptionFile
+
   private let root: CommandPath
   private let environment: @Sendable (String) -> String?
+  private let files: ReadFile
+  /// Whether errors leave out the values of options, as logs must.
+  private var hidesValues = false
 
   /// Creates a parser for the commands of `root`. `environment` returns the value of a variable.
   public init(
-    _ root: Command, environment: @escaping @Sendable (String) -> String? = { _ in nil }
+    _ root: Command, environment: @escaping @Sendable (String) -> String? = { _ in nil },
+    files: @escaping ReadFile = OptionFile.read
   ) {
     self.root = CommandPath(root)
     self.environment = environment
+    self.files = files
+  }
+
+  /// Parses the arguments of a running command again, with the environment and the files as they
+  /// are now.
+  ///
+  /// - Throws: A failure that contains no value of an option.
+  func reparse(_ arguments: [String]) throws(CommandFailure) -> Arguments {
+    var parser = self
+    parser.hidesValues = true
+    do throws(ParseFailure) {
+      guard case .run(_, let found) = try parser.parse(arguments) else {
+        throw ParseFailure(root, "the arguments run no command", "give the same arguments")
+      }
+      return found
+    } catch {
+      throw error.failure
+    }
   }
 
   /// Parses the arguments that follow the program's name.
@@ -47,9 +74,10 @@ public struct Parser: Sendable {
     }
     let options = rest.prefix { $0 != "--" }
     if asksForHelp || options.contains("--help") || options.contains("-h") { return .help(path) }
-    var scan = Scan(path: path, rest: rest)
+    var scan = Scan(path: path, rest: rest, environment, files, hidesValues: hidesValues)
     try scan.readAll()
-    try scan.readVariables(environment)
+    try scan.readVariables()
+    try scan.readFile()
     return .run(path, try scan.arguments())
   }
 
@@ -78,25 +106,36 @@ public struct ParseFailure: Error, Sendable {
   public let failure: CommandFailure
 
   init(_ path: CommandPath, _ cause: String, _ remedy: String) {
-    self.path = path
-    failure = CommandFailure(.usage, cause, remedy: remedy)
+    self.init(path, CommandFailure(.usage, cause, remedy: remedy))
+  }
+
+  init(_ path: CommandPath, _ failure: CommandFailure) {
+    (self.path, self.failure) = (path, failure)
   }
 }
 
 /// The state of parsing one command's arguments.
-private struct Scan {
+struct Scan {
   let path: CommandPath
-  var rest: ArraySlice<String>
-  private var values: [String: [String]] = [:]
-  private var variables: [String: String] = [:]
+  let environment: (String) -> String?
+  let files: Parser.ReadFile
+  /// The values of each parameter that is given, and where they come from, by the parameter's label.
+  var values: [String: [String]] = [:]
+  var sources: [String: ValueSource] = [:]
+  var warnings: [String] = []
+  private var rest: ArraySlice<String>
+  private let hidesValues: Bool
   private var operands: [String] = []
 
-  init(path: CommandPath, rest: ArraySlice<String>) {
-    self.path = path
-    self.rest = rest
+  init(
+    path: CommandPath, rest: ArraySlice<String>, _ environment: @escaping (String) -> String?,
+    _ files: @escaping Parser.ReadFile, hidesValues: Bool
+  ) {
+    (self.path, self.rest, self.environment, self.files) = (path, rest, environment, files)
+    self.hidesValues = hidesValues
   }
 
-  private var parameters: [Declaration] { path.command.parameters }
+  var parameters: [Declaration] { path.command.parameters }
 
   mutating func readAll() throws(ParseFailure) {
     while let argument = rest.popFirst() {
@@ -110,18 +149,6 @@ private struct Scan {
       }
     }
     try assignOperands()
-  }
-
-  /// Reads missing parameters from the environment. An empty variable counts as unset.
-  mutating func readVariables(_ environment: (String) -> String?) throws(ParseFailure) {
-    for parameter in parameters where values[parameter.label] == nil {
-      guard let name = parameter.variable, let value = environment(name), !value.isEmpty else {
-        continue
-      }
-      try check(value, of: parameter, as: "$\(name)")
-      values[parameter.label] = [value]
-      variables[parameter.label] = "$\(name)"
-    }
   }
 
   private mutating func readOption(_ argument: String) throws(ParseFailure) {
@@ -183,19 +210,21 @@ private struct Scan {
     }
     try check(value, of: parameter, as: parameter.label)
     values[parameter.label, default: []].append(value)
+    sources[parameter.label] = .commandLine
   }
 
-  private func check(
-    _ value: String, of parameter: Declaration, as name: String
+  /// - Parameter place: The place of the value in a file, which precedes the cause.
+  func check(
+    _ value: String, of parameter: Declaration, as name: String, at place: String = ""
   ) throws(ParseFailure) {
-    guard parameter.kind != .flag, !parameter.isReadable(value) else { return }
+    guard parameter.kind != .flag, parameter.canonical(value) == nil else { return }
     let remedy =
       Spelling.nearest(to: value, among: parameter.choices).map { "did you mean \($0)?" }
       ?? "it must be \(parameter.expectation)"
     let cause =
-      parameter.isSecret
+      parameter.isSecret || hidesValues
       ? "the value of \(name) is not valid" : "\(name) cannot be \"\(value)\""
-    throw fault(cause, remedy)
+    throw fault(place + cause, remedy)
   }
 
   /// Returns the arguments.
@@ -210,17 +239,19 @@ private struct Scan {
       case .repeated(let least): if count < least { throw missing(parameter) }
       }
     }
-    return Arguments(values: values, variables: variables)
+    return Arguments(
+      values: values, sources: sources, parameters: parameters, warnings: warnings)
   }
 
   private func missing(_ parameter: Declaration) -> ParseFailure {
     let value = parameter.kind == .operand ? "" : " \(parameter.placeholder)"
-    let variable = parameter.variable.map { "; or set \($0)" } ?? ""
+    let name = parameter.variable ?? path.command.variables?.name(for: parameter)
+    let variable = name.map { "; or set \($0)" } ?? ""
     let remedy = "add \(parameter.label)\(value), \(parameter.meaning)\(variable)"
     return fault("\(parameter.label) is missing", remedy)
   }
 
-  private func fault(_ cause: String, _ remedy: String) -> ParseFailure {
+  func fault(_ cause: String, _ remedy: String) -> ParseFailure {
     ParseFailure(path, cause, remedy)
   }
 }

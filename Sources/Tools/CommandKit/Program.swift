@@ -33,12 +33,16 @@ public struct Program: Sendable {
   public func run(_ arguments: [String]) async -> ExitCode {
     let console = Console(root.name, environment: Self.variable)
     do throws(ParseFailure) {
-      switch try Parser(root, environment: Self.variable).parse(arguments) {
+      let parser = Parser(root, environment: Self.variable)
+      switch try parser.parse(arguments) {
       case .help(let path): console.line(Help(style: console.style).text(for: path))
       case .version: console.line("\(root.name) \(Release.version)")
-      case .run(let path, let arguments):
+      case .run(let path, let found):
+        let misspelled = found[Shared.check] ? path.misspelled(ProgramEnvironment.names()) : []
+        for note in found.warnings + misspelled { console.diagnostic("\(path.text): \(note)") }
         let invocation = Invocation(
-          command: path.text, arguments: arguments, console: console, environment: Self.variable)
+          command: path.text, arguments: found, console: console, environment: Self.variable,
+          again: { () throws(CommandFailure) in try parser.reparse(arguments) })
         return await run(path, invocation)
       }
       return .done
@@ -54,7 +58,7 @@ public struct Program: Sendable {
       try await action(invocation)
       return .done
     } catch {
-      invocation.console.failure(error, of: path.text)
+      invocation.console.failure(invocation.located(error), of: path.text)
       return error.code
     }
   }

@@ -141,6 +141,12 @@ package enum TextFile {
       remedy: "give \(option) a file")
   }
 
+  /// Returns whether users other than the owner can read or change a file.
+  static func isOpenToOthers(_ path: String) -> Bool {
+    var found = stat()
+    return unsafe stat(path, &found) == 0 && found.st_mode & 0o077 != 0
+  }
+
   private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     CommandFailure(
       .failed, "\(name) cannot be read: \(SystemCall.reason(of: code))",

@@ -125,10 +125,7 @@ extension SyncSecrets {
   /// - Returns: The secrets, and whether users other than the file's owner can read or change the
   ///   file.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
-    let end = path.lastIndex(of: "/")
-    let file = PrivateFile(
-      directory: end.map { String(path[..<$0]) } ?? ".",
-      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+    let file = file(at: path)
     var isOpen = false
     var content: [UInt8]
     do throws(BackendError) {
@@ -138,8 +135,28 @@ extension SyncSecrets {
       isOpen = true
       content = try file.read() ?? []
     }
+    return (try secrets(in: content, of: path), isOpen)
+  }
+
+  /// Reads a file if it exists.
+  ///
+  /// - Throws: `.file` if the file is invalid.
+  static func check(_ path: String) throws(BackendError) {
+    if let content = try file(at: path).read() { _ = try secrets(in: content, of: path) }
+  }
+
+  private static func file(at path: String) -> PrivateFile {
+    let end = path.lastIndex(of: "/")
+    return PrivateFile(
+      directory: end.map { String(path[..<$0]) } ?? ".",
+      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+  }
+
+  private static func secrets(
+    in content: [UInt8], of path: String
+  ) throws(BackendError) -> SyncSecrets {
     do throws(SyncSecretsFault) {
-      return (try SyncSecrets(content), isOpen)
+      return try SyncSecrets(content)
     } catch {
       throw .file(path: path, detail: error.description)
     }

@@ -34,6 +34,10 @@ struct SyncService: UploadService {
   /// Returns zero, because phones open no sockets.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 
+  static func checkFiles(of configuration: BackendConfiguration) throws(BackendError) {
+    try SyncSecrets.check(configuration.syncSecretPath)
+  }
+
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {
     let configuration = setup.configuration
     let (secrets, isOpen) = try SyncSecrets.open(configuration.syncSecretPath)

@@ -51,17 +51,29 @@ public struct PushConfiguration: Sendable, Hashable {
   ///   start, and `.hook` if the program cannot be executed.
   public func open() throws(BackendError) -> (any PushSender)? {
     guard apns != nil || hook != nil else { return nil }
-    let sender = hook.map { HookSender(program: $0) }
-    if let hook, let obstacle = sender?.obstacle { throw .hook(path: hook, detail: obstacle) }
-    return PushWays(apns: try apns?.open(), hook: sender)
+    return PushWays(apns: try apns?.open(), hook: try hookSender())
+  }
+
+  /// Reads the key and looks at the executable, if they are configured.
+  ///
+  /// - Throws: `.file`, `.openToOthers` and `.hook` as `open`.
+  public func checkFiles() throws(BackendError) {
+    _ = try hookSender()
+    _ = try apns?.key()
+  }
+
+  private func hookSender() throws(BackendError) -> HookSender? {
+    guard let hook else { return nil }
+    let sender = HookSender(program: hook)
+    if let obstacle = sender.obstacle { throw .hook(path: hook, detail: obstacle) }
+    return sender
   }
 }
 
 extension PushConfiguration.APNs {
-  fileprivate func open() throws(BackendError) -> any PushSender {
-    let key: ProviderKey
+  fileprivate func key() throws(BackendError) -> ProviderKey {
     do {
-      key = try ProviderKey(path: keyPath)
+      return try ProviderKey(path: keyPath)
     } catch {
       switch error {
       case .unreadable(let path, let detail): throw .file(path: path, detail: detail)
@@ -69,6 +81,10 @@ extension PushConfiguration.APNs {
       case .unusable: throw .file(path: keyPath, detail: error.description)
       }
     }
+  }
+
+  fileprivate func open() throws(BackendError) -> any PushSender {
+    let key = try key()
     let network: CurlNetwork
     do {
       network = try CurlNetwork(CurlConfiguration(authorities: authorities))

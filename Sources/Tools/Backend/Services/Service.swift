@@ -31,6 +31,11 @@ protocol Service: Sendable {
   /// Returns the maximum number of open sockets for a configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
 
+  /// Reads the files of the service that exist, and creates none.
+  ///
+  /// - Throws: The error with which `open` would fail.
+  static func checkFiles(of configuration: BackendConfiguration) throws(BackendError)
+
   /// Opens the store and creates the rules.
   ///
   /// - Throws: `.store` if the store cannot be opened.
@@ -154,6 +159,8 @@ extension Service {
   static var metricsName: String { "\(Self.self)" }
 
   static func databases(_ configuration: BackendConfiguration) -> [String] { [] }
+
+  static func checkFiles(of configuration: BackendConfiguration) throws(BackendError) {}
 
   var first: Rules.Input? { nil }
 

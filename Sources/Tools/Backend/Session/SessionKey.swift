@@ -36,14 +36,35 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   ///   `.key` if the file contains anything other than a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
     let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
-    let content: [UInt8]
+    let content = try read(path) { file throws(OwnerFileError) in
+      try file.readOrCreate(Array(fresh.utf8))
+    }
+    return try key(in: content, of: path)
+  }
+
+  /// Reads a key from a file; `nil` if the file is missing.
+  ///
+  /// - Throws: The same errors as `open`.
+  static func find(at path: String) throws(BackendError) -> SessionKey? {
+    let content = try read(path) { file throws(OwnerFileError) in try file.read() }
+    guard let content else { return nil }
+    return try key(in: content, of: path)
+  }
+
+  private static func read<Content>(
+    _ path: String, _ read: (OwnerFile) throws(OwnerFileError) -> Content
+  ) throws(BackendError) -> Content {
     do throws(OwnerFileError) {
-      content = try OwnerFile(path, maxBytes: 4_096, isSecret: true)
-        .readOrCreate(Array(fresh.utf8))
+      return try read(OwnerFile(path, maxBytes: 4_096, isSecret: true))
     } catch {
       if error == .openToOthers { throw .openToOthers(path: path) }
       throw .file(path: path, detail: error.description)
     }
+  }
+
+  private static func key(
+    in content: [UInt8], of path: String
+  ) throws(BackendError) -> SessionKey {
     let text = String(decoding: content, as: UTF8.self)
     guard let key = SessionKey(SessionText.withoutLineEnd(text)) else {
       throw .key(

@@ -44,6 +44,10 @@ struct SessionService: Service {
     configuration.session.maxSockets + 1
   }
 
+  static func checkFiles(of configuration: BackendConfiguration) throws(BackendError) {
+    _ = try SessionKey.find(at: configuration.sessionKeyPath)
+  }
+
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SessionService {
     let configuration = setup.configuration
     let key = try SessionKey.open(at: configuration.sessionKeyPath)

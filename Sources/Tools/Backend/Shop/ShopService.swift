@@ -35,6 +35,11 @@ struct ShopService: Service {
     configuration.policy.maxConnections + configuration.policy.maxRequests
   }
 
+  static func checkFiles(of configuration: BackendConfiguration) throws(BackendError) {
+    _ = try Tokens.find(in: configuration.dataDirectory)
+    _ = try RemovalsFile(directory: configuration.dataDirectory).read()
+  }
+
   static func open(_ setup: BackendSetup) async throws(BackendError) -> ShopService {
     let configuration = setup.configuration
     let tokens = try Tokens.open(for: configuration)

@@ -46,4 +46,10 @@ enum PushOptions {
     }
     return configuration
   }
+
+  /// Returns the failure for an error of the key or the hook.
+  static func failure(_ error: BackendError) -> CommandFailure {
+    guard case .openToOthers(let path) = error else { return CommandFailure(error) }
+    return CommandFailure(.failed, error.description, remedy: "run chmod 600 \(path)")
+  }
 }

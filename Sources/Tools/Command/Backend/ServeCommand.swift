@@ -82,6 +82,7 @@ enum ServeCommand {
         that it is alive. It takes sockets with the names clients, metrics and admin \
         (FileDescriptorName=) in place of addresses of its own.
         """,
+        ServeReload.details,
       ],
       examples: [
         .init("holdfast serve", "on http://127.0.0.1:8787, with the default data directory"),
@@ -94,10 +95,14 @@ enum ServeCommand {
         .init(
           "holdfast serve --public-url https://relay.example",
           "behind a proxy with TLS; assistants sign in with OAuth"),
+        .init(
+          "holdfast serve --config /etc/holdfast.toml --check",
+          "show each option with its source, and check the files that they name"),
       ],
-      signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, node, nodeAddress, bus, MetricsOptions.address, certificate,
-      key, PushOptions.key,
+      signals: [SIGHUP], variables: "HOLDFAST_", sets: settings.map(\.declaration),
+      takes: Shared.config, Shared.check,
+      Shared.data, database, node, nodeAddress, bus, MetricsOptions.address, certificate, key,
+      PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
@@ -106,6 +111,7 @@ enum ServeCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
+    if call[Shared.check] { return try ServeCheck.run(call) }
     var configuration = try configuration(call)
     configuration.descriptorLimit = CeilingOptions.raiseDescriptorLimit()
     let backend = Backend(configuration, pushes: try pushes(call))
@@ -132,8 +138,7 @@ enum ServeCommand {
     do throws(BackendError) {
       return try ways.open()
     } catch {
-      guard case .openToOthers(let path) = error else { throw CommandFailure(error) }
-      throw CommandFailure(.failed, error.description, remedy: "run chmod 600 \(path)")
+      throw PushOptions.failure(error)
     }
   }
 
@@ -142,9 +147,12 @@ enum ServeCommand {
     _ backend: Backend, until signals: CommandSignals, _ notices: ServiceNotices,
     _ call: Invocation
   ) async {
+    var options = ServeReload(running: call.arguments)
     for await signal in signals.stream {
       switch signal {
-      case .reload: await notices.reload(backend)
+      case .reload:
+        await options.reload(backend, call)
+        await notices.reload(backend)
       case .stop:
         notices.stop()
         Task {
@@ -161,7 +169,10 @@ enum ServeCommand {
     Console.abandon("\(call.command): ended immediately by a second signal, without draining")
   }
 
-  private static func configuration(
+  /// Returns the configuration that the options select.
+  ///
+  /// - Throws: A failure if the options contradict each other, or if a file cannot be used.
+  static func configuration(
     _ call: Invocation
   ) throws(CommandFailure) -> BackendConfiguration {
     var configuration = BackendConfiguration(dataDirectory: try call.dataDirectory())

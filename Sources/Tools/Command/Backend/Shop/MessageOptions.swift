@@ -44,7 +44,8 @@ enum MessageOptions {
         "new-epoch",
         "start a new epoch over the same messages and health samples: use it once after restoring "
           + "a backup, so that clients with newer messages catch up, and phones send what they hold "
-          + "again")
+          + "again"
+      ).commandLineOnly()
     ) { $0.beginsNewEpoch = $1 },
     .init(
       .flag("plain", "act as a server without positions, heads, idempotency keys or events")

@@ -9,7 +9,7 @@ extension SocketHub {
       case .request(let head, let body): deliver(head, body, connection, exchange)
       case .announced(let head): announce(head, connection, exchange)
       case .needsContinue(let head):
-        if connection.kind != .nodes, configuration.http.announcedPaths.contains(head.path) {
+        if connection.kind == .clients, configuration.http.announcedPaths.contains(head.path) {
           announce(head, connection, exchange)
         }
         connection.outgoing.append(HTTPResponseWriter.continueBytes)

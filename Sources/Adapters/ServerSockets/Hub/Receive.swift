@@ -29,7 +29,7 @@ extension SocketHub {
 
   /// Starts HTTP on a connection.
   func begin(_ connection: Connection) {
-    let limits = connection.kind == .nodes ? configuration.http.forNodes : configuration.http
+    let limits = connection.kind == .clients ? configuration.http : configuration.http.forNodes
     connection.phase = .exchange(Exchange(limits: limits))
     limit(connection, to: configuration.headTimeout)
   }

@@ -36,6 +36,8 @@ public actor Backend {
   var state = State.made
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
+  /// The erasures; `nil` if nobody can ask for them.
+  var adminWork: AdminWork?
 
   /// Creates a backend. Nothing is opened before `start`.
   ///
@@ -75,6 +77,7 @@ public actor Backend {
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await adminWork?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = configuration.drainWindow
@@ -90,6 +93,7 @@ public actor Backend {
   public func kill() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await adminWork?.stop()
     await membership?.stopFollowing()
     await running.sockets.run { handler, hub in
       handler.dropSockets(on: hub)
@@ -106,11 +110,13 @@ public actor Backend {
   }
 
   private func begin() async throws(BackendError) -> BoundAddress {
+    try prepareAdminSocket()
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
-    let address = BoundAddress(
+    var address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil, nodes: nodes?.description)
+    address.admin = adminAddress(on: port)
     var setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
     try await openDatabase(for: &setup, nodes: nodes)
@@ -120,6 +126,7 @@ public actor Backend {
       if membership == nil { try demandFiles() }
       let sockets = try await openSockets(on: port, services)
       state = .running(Running(sockets: sockets, services: services))
+      await beginAdmin(sockets, services, setup)
       membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
       if address.isExposed {
@@ -181,12 +188,13 @@ public actor Backend {
   private func openSockets(
     on port: consuming BoundPort, _ services: [any Service]
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
+    let admin = try openAdmin()
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
-          passage: membership?.passage, figures: membership?.figures))
+          passage: membership?.passage, figures: membership?.figures, admin: admin))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -227,6 +235,7 @@ extension BackendConfiguration {
     sockets.host = host
     sockets.port = port
     sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
+    sockets.furtherListeners[.admin] = admin?.listener
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }

@@ -34,14 +34,16 @@ struct BackendHandler: SocketHandler {
   }
 
   private var places: [Place]
-  private let log: BackendLog
+  let log: BackendLog
+  /// What serves operators; `nil` if there is no address for them, and no other node.
+  let admin: AdminDesk?
   /// The way to the node that runs the absent services; `nil` if there is none.
   private let passage: NodePassage?
   /// A function that returns the state of the node; `nil` if there are no nodes.
   private let figures: (@Sendable () -> NodeFigures)?
   /// The numbers of requests that were passed on, at their end.
   private var passed: (answered: UInt64, unanswered: UInt64) = (0, 0)
-  private var runners: [any RunningService] = []
+  private(set) var runners: [any RunningService] = []
   /// The number of services that have had each place. Results for earlier ones are dropped.
   private var generations: [Int]
   /// The deadline of each service. It is updated only after the service has run.
@@ -54,7 +56,7 @@ struct BackendHandler: SocketHandler {
   private var checking: [Asked] = []
   private var checks: StoreChecks
   /// A function that runs work on the loop; `nil` before the start and after the end.
-  private var inject: Inject?
+  private(set) var inject: Inject?
   /// A function that is called once, when all services have drained.
   private var whenFinished: (@Sendable () -> Void)?
 
@@ -79,9 +81,9 @@ struct BackendHandler: SocketHandler {
   /// Creates a handler for places, some of which may be without a service.
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
-    figures: (@Sendable () -> NodeFigures)? = nil
+    figures: (@Sendable () -> NodeFigures)? = nil, admin: AdminDesk? = nil
   ) {
-    (self.places, self.log) = (places, log)
+    (self.places, self.log, self.admin) = (places, log, admin)
     (self.passage, self.figures) = (passage, figures)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
@@ -113,7 +115,9 @@ struct BackendHandler: SocketHandler {
     of service: S, at index: Int, on hub: SocketHub, _ inject: @escaping Inject
   ) -> any RunningService {
     let generation = generations[index]
-    let context = ServiceContext<S>(hub: hub, log: log, store: service.store) { body in
+    let context = ServiceContext<S>(
+      hub: hub, log: log, store: service.store, visits: admin?.visits
+    ) { body in
       inject { handler, hub in
         handler.turn(on: hub) { handler in
           guard handler.generations[index] == generation else { return }
@@ -271,6 +275,7 @@ struct BackendHandler: SocketHandler {
         return refuse(request, HTTPRefusal(403, detail), on: hub)
       }
     }
+    if serveOperator(request, head, body: body ?? [], on: hub) { return }
     let path = head.wholePath
     guard !first({ $0.take(request, head, path, body: body) }) else { return }
     let route = OwnRoute(path: path)

@@ -19,6 +19,7 @@ struct LogLine: Sendable {
     case busLost = "bus_lost", busConnected = "bus_connected"
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
+    case admin
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -29,7 +30,7 @@ struct LogLine: Sendable {
         .leaseLost, .unreachable, .busLost:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .admin:
         .info
       case .request, .passed: .debug
       }

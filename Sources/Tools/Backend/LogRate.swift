@@ -22,7 +22,7 @@ struct LogRate {
   private var spans: [LogLine.Event: Span] = [:]
 
   /// Creates a limit of `limit` lines a second for each event, and of at most 10 lines a minute for
-  /// store failures.
+  /// store failures. Acts of operators have no limit.
   ///
   /// While the disk is full, each request causes a store failure.
   init(limit: Int = 100) {
@@ -30,7 +30,12 @@ struct LogRate {
   }
 
   private func bound(of event: LogLine.Event) -> (lines: Int, span: Duration) {
-    event == .storeFailure ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
+    switch event {
+    case .storeFailure: (min(limit, 10), .seconds(60))
+    // Each act of an operator has its line.
+    case .admin: (.max, .seconds(1))
+    case _: (limit, .seconds(1))
+    }
   }
 
   /// Returns whether the log accepts another line of an event. Call `ended` first.

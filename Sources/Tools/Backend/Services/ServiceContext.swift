@@ -16,6 +16,8 @@ struct ServiceContext<S: Service> {
     var line: LogLine
     var since: Instant
     var bounds: SocketBounds
+    /// What operators see of the client; `nil` if the backend has no address for them.
+    var visitor: Visitor?
   }
 
   /// The state of the queue of changes to the store.
@@ -37,6 +39,8 @@ struct ServiceContext<S: Service> {
   /// The file that came with the result that the rules handle now.
   var file: FileBody?
   private let store: S.Store
+  /// The proxies that report the addresses of clients; `nil` if nobody wants to see the clients.
+  private let visits: TrustedProxies?
   /// A function that runs work on the loop; `nil` once the service has ended. Results that the
   /// store returns later are then dropped.
   private var inject: Inject?
@@ -46,8 +50,11 @@ struct ServiceContext<S: Service> {
   private var upgrades: [ConnectionID: Exchange] = [:]
   private var sockets: [ConnectionID: Exchange] = [:]
 
-  init(hub: SocketHub, log: BackendLog, store: S.Store, inject: @escaping Inject) {
-    (self.hub, self.log) = (hub, log)
+  init(
+    hub: SocketHub, log: BackendLog, store: S.Store, visits: TrustedProxies? = nil,
+    inject: @escaping Inject
+  ) {
+    (self.hub, self.log, self.visits) = (hub, log, visits)
     (self.store, self.inject) = (store, inject)
   }
 
@@ -109,21 +116,39 @@ extension SocketHub {
 // MARK: - Requests
 
 extension ServiceContext {
-  mutating func enter(_ request: RequestID, on connection: ConnectionID, _ route: S.Route) {
-    requests[request] = exchange(request, connection, route)
+  mutating func enter(
+    _ request: RequestID, on connection: ConnectionID, _ route: S.Route, _ head: HTTPRequestHead
+  ) {
+    requests[request] = exchange(request, connection, route, head)
   }
 
-  mutating func enter(upgrade request: RequestID, on connection: ConnectionID, _ route: S.Route) {
-    upgrades[connection] = exchange(request, connection, route)
+  mutating func enter(
+    upgrade request: RequestID, on connection: ConnectionID, _ route: S.Route,
+    _ head: HTTPRequestHead
+  ) {
+    upgrades[connection] = exchange(request, connection, route, head)
+  }
+
+  /// Enters a request of an operator, whose line of the log has begun.
+  mutating func enter(_ request: RequestID, _ line: LogLine) {
+    requests[request] = Exchange(
+      request: request, line: line, since: now, bounds: SocketBounds())
   }
 
   private func exchange(
-    _ request: RequestID, _ connection: ConnectionID, _ route: S.Route
+    _ request: RequestID, _ connection: ConnectionID, _ route: S.Route, _ head: HTTPRequestHead
   ) -> Exchange {
     var line = LogLine(.request)
     line.connection = connection.number
     line.route = route.name
-    return Exchange(request: request, line: line, since: now, bounds: route.bounds)
+    let visitor = visits.map { Visitor(head, hub.client(of: connection, head, through: $0)) }
+    return Exchange(
+      request: request, line: line, since: now, bounds: route.bounds, visitor: visitor)
+  }
+
+  /// The open sockets, and the requests that have not been answered.
+  var exchanges: (sockets: [ConnectionID: Exchange], requests: [RequestID: Exchange]) {
+    (sockets, requests)
   }
 
   /// Sets the facts to log about the client of a request, and the route if its method decides that.
@@ -195,8 +220,9 @@ extension ServiceContext {
 
   private func note(_ event: LogLine.Event, _ exchange: Exchange, status: Int? = nil) {
     var line = exchange.line
-    line.event = event
+    line.event = line.event == .admin ? .admin : event
     line.status = status
+    if line.event == .admin { line.outcome = LogLine.outcome(of: status) }
     line.elapsed = exchange.since.duration(to: now)
     log.note(line)
   }

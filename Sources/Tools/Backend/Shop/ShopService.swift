@@ -22,6 +22,8 @@ struct ShopService: Service {
   /// The queue for the removal of images.
   private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits
+  /// The callers that wait for the answers to requests of this process.
+  var callers = ProcessCallers()
 
   /// Returns the sum of the rules' limits on open sockets and on waiting requests.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
@@ -51,6 +53,8 @@ struct ShopService: Service {
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
+
+  mutating func end() { callers.end() }
 
   var first: ShopServer.Input? { .removals(removed) }
 
@@ -129,6 +133,7 @@ struct ShopService: Service {
     case .tell(let shop, let position): nodes?.tell(position, of: shop)
     case .forget(let token, let trace): remove(trace, token, context)
     case .answer(let id, let answer):
+      if callers.answered(id, answer) { return }
       context.respond(id, answer.status, answer.headers, answer.bytes)
     case .accept(let id, let head, let after, let events):
       let fields = [

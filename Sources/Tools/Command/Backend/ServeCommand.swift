@@ -101,7 +101,8 @@ enum ServeCommand {
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
       SessionOptions.keyFile,
-      SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
+      SessionOptions.handler, AdminOptions.listen, AdminOptions.tokenFile, logFormat, logLevel,
+      Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -194,6 +195,7 @@ enum ServeCommand {
     }
     if let urls = configuration.bus { try checkBus(urls) }
     configuration.syncSecretFile = call[syncSecrets]
+    try AdminOptions.read(call, into: &configuration)
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
     return configuration
@@ -258,6 +260,7 @@ enum ServeCommand {
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", mcp)
         if let nodes = address.nodes { $0.entry("clusterListens", nodes) }
+        if let admin = address.admin { $0.entry("admin", admin) }
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -282,6 +285,7 @@ enum ServeCommand {
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
     if let nodes = address.nodes { console.line("  nodes   \(nodes), for the other nodes") }
+    if let admin = address.admin { console.line("  admin   \(admin), for `holdfast admin`") }
     console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")

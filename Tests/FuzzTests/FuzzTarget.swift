@@ -16,6 +16,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case uploads
   case images
   case bottle
+  case admin
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -47,6 +48,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .uploads: try UploadProperty.check(bytes)
     case .images: try ImageProperty.check(bytes)
     case .bottle: try BottleProperty.check(bytes)
+    case .admin: try AdminProperty.check(bytes)
     }
   }
 }

@@ -132,9 +132,7 @@ struct ShopService: Service {
       }
     case .tell(let shop, let position): nodes?.tell(position, of: shop)
     case .forget(let token, let trace): remove(trace, token, context)
-    case .answer(let id, let answer):
-      if callers.answered(id, answer) { return }
-      context.respond(id, answer.status, answer.headers, answer.bytes)
+    case .answer(let id, let answer): reply(answer, to: id, &context)
     case .accept(let id, let head, let after, let events):
       let fields = [
         (StreamHeader.head, head?.description), (StreamHeader.after, after?.description),
@@ -150,6 +148,14 @@ struct ShopService: Service {
     case .drop(let id): context.hub.drop(id)
     case .finished: break
     }
+  }
+
+  /// Answers a request of a client, or of this process.
+  private mutating func reply(
+    _ answer: Answer, to id: RequestID, _ context: inout ServiceContext<ShopService>
+  ) {
+    guard !callers.answered(id, answer) else { return }
+    context.respond(id, answer.status, answer.headers, answer.bytes)
   }
 
   /// Removes traces of edited and deleted messages from all files.

@@ -259,8 +259,7 @@ enum ServeCommand {
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", mcp)
-        if let nodes = address.nodes { $0.entry("clusterListens", nodes) }
-        if let admin = address.admin { $0.entry("admin", admin) }
+        for (name, _, text, _) in further(address) { $0.entry(name, text) }
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -284,11 +283,20 @@ enum ServeCommand {
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
-    if let nodes = address.nodes { console.line("  nodes   \(nodes), for the other nodes") }
-    if let admin = address.admin { console.line("  admin   \(admin), for `holdfast admin`") }
+    for (_, label, text, use) in further(address) { console.line("  \(label)   \(text), \(use)") }
     console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")
+  }
+
+  /// Returns the addresses that are not for clients: the name in JSON, a label of five letters, the
+  /// address and its use.
+  private static func further(_ address: BoundAddress) -> [(String, String, String, String)] {
+    let all = [
+      ("clusterListens", "nodes", address.nodes, "for the other nodes"),
+      ("admin", "admin", address.admin, "for `holdfast admin`"),
+    ]
+    return all.compactMap { name, label, text, use in text.map { (name, label, $0, use) } }
   }
 
   private static func event(_ name: String, on console: Console) {

@@ -121,6 +121,20 @@ import Testing
     }
   }
 
+  @Test func `what a crash left of a file that was being replaced is removed`() async throws {
+    let scratch = try Self.scratch()
+    let random = "0123456789abcdefghijklmn"
+    for name in ["erasures", "removed.json", "sync-secrets"] {
+      try scratch.write(Array(Self.user.utf8), to: "data/\(name).\(random)")
+    }
+    try scratch.write(Array("copy".utf8), to: "data/removed.json.bak")
+    try await AdminRig.run(in: scratch, Self.configure) { admin in
+      let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data"))
+      #expect(!names.contains { $0.hasSuffix(random) })
+      #expect(names.contains("removed.json.bak"))
+    }
+  }
+
   @Test func `the erasure of an unknown user ends, and may be repeated`() async throws {
     try await AdminRig.run(in: try Scratch()) { admin in
       for _ in 0..<2 {

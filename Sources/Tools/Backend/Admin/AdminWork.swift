@@ -29,6 +29,10 @@ actor AdminWork {
   init(in directory: String, log: BackendLog) throws(BackendError) {
     file = PrivateFile(directory: directory, name: "erasures")
     self.log = log
+    // They may name a user whose erasure a crash has interrupted.
+    for name in [file.name, "removed.json", "removed-shared.json", "sync-secrets"] {
+      PrivateFile(directory: directory, name: name).removeDrafts()
+    }
     guard let content = try file.read(isSecret: true) else {
       jobs = EraseJobs()
       return

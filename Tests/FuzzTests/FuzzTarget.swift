@@ -17,6 +17,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case images
   case bottle
   case hooks
+  case admin
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -50,6 +51,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .images: try ImageProperty.check(bytes)
     case .bottle: try BottleProperty.check(bytes)
     case .hooks: try HookProperty.check(bytes)
+    case .admin: try AdminProperty.check(bytes)
     }
   }
 }

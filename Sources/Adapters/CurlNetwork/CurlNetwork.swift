@@ -141,6 +141,8 @@ public struct CurlConfiguration: Sendable, Equatable {
   public var maxFragments: Int
   /// Whether the client offers `permessage-deflate` (RFC 7692).
   public var offersDeflate: Bool
+  /// The path of a Unix domain socket to connect to, whatever host a URL names; `nil` for TCP.
+  public var unixSocket: String?
 
   /// Creates a configuration.
   ///

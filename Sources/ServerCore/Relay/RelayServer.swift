@@ -64,6 +64,7 @@ public struct RelayServer: ServerRules {
     case .stored(let token, let failure): stored(token, failure: failure)
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .synced(let id, let answer): synced(id, answer)
+    case .erased(let user): erase(user)
     case .drain(let window): drain(within: window)
     }
     advanceDrain()
@@ -201,6 +202,8 @@ extension RelayServer {
     case pushed(PhoneID, to: PushAddress, PushOutcome)
     /// The result of reading synced samples for a question arrived. It is `nil` if there are none.
     case synced(RelayRequestID, HealthObject?)
+    /// All data of a user of health sync must be erased, with the pairings of the user's phones.
+    case erased(user: String)
     /// The relay must drain. Phones are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }

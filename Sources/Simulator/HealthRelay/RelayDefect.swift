@@ -139,7 +139,7 @@ struct RelaySeam {
       return [.call(callID, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .received, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
-      .call, .pull, .tokenDrawn, .stored, .pushed, .synced, .drain:
+      .call, .pull, .tokenDrawn, .stored, .pushed, .synced, .erased, .drain:
       return [input]
     }
   }

@@ -63,6 +63,12 @@ public struct StoredSync: Sendable, Hashable {
     }.sorted { $0.type < $1.type }
   }
 
+  /// Erases everything about a user. Returns the number of samples and identifiers.
+  public mutating func erase(_ user: String) -> Int {
+    guard let erased = samplesByUser.removeValue(forKey: user) else { return 0 }
+    return max(1, erased.samples.count + erased.identities.count)
+  }
+
   /// Returns the positions of all samples of a user.
   package func positions(of user: String) -> Set<HealthSamplePosition> {
     samplesByUser[user].map { Set($0.samples.keys) } ?? []

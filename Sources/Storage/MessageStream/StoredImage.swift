@@ -78,6 +78,13 @@ package struct StoredImages: Sendable, Hashable {
     }
   }
 
+  /// Deletes the unclaimed images of a user.
+  package mutating func deleteUnclaimed(of user: String) {
+    for image in images.values where image.message == nil && image.user == user {
+      delete(image.id)
+    }
+  }
+
   /// Forgets deleted images whose content was removed.
   package mutating func forget(_ ids: [MessageID]) { deleted.subtract(ids) }
 
@@ -128,6 +135,9 @@ extension StoredLogs {
   public mutating func deleteUnclaimedImages(before time: Timestamp) {
     images.deleteUnclaimed(before: time)
   }
+
+  /// Deletes the unclaimed images of a user.
+  public mutating func deleteUnclaimedImages(of user: String) { images.deleteUnclaimed(of: user) }
 
   /// The deleted images whose content may remain.
   public var deletedImages: [MessageID] { images.deleted.sorted() }

@@ -341,6 +341,11 @@ public struct StoredLogs: Sendable, Hashable {
     return result
   }
 
+  /// Returns the messages of an author that were not deleted, in no order.
+  public func messages(by user: String) -> [ShopMessage] {
+    logs.values.flatMap { $0.messages.filter { $0.user == user } }
+  }
+
   /// Returns a shop that has a message with this ID, deleted or not; `nil` if there is none.
   public func shop(of id: MessageID) -> ShopID? {
     logs.filter { $0.value.has(id) }.keys.min()

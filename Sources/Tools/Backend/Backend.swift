@@ -40,6 +40,8 @@ public actor Backend {
   var changedDrainWindow: Duration?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
+  /// The erasures; `nil` if nobody can ask for them.
+  var adminWork: AdminWork?
 
   /// Creates a backend. Nothing is opened before `start`.
   ///
@@ -84,6 +86,7 @@ public actor Backend {
     guard case .running(let running) = state else { return }
     state = .stopped
     await certificate?.stop()
+    await adminWork?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = changedDrainWindow ?? configuration.drainWindow
@@ -100,6 +103,7 @@ public actor Backend {
     guard case .running(let running) = state else { return }
     state = .stopped
     await certificate?.stop()
+    await adminWork?.stop()
     await membership?.stopFollowing()
     await running.sockets.run { handler, hub in
       handler.dropSockets(on: hub)
@@ -127,15 +131,17 @@ public actor Backend {
     if let files = configuration.certificate {
       certificate = try CertificateWatch(files, log: log)
     }
+    try prepareAdminSocket()
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
     let hooks = try configuration.hooks.open(configuration.hookClient)
-    let address = BoundAddress(
+    var address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil, nodes: nodes?.description,
       metrics: configuration.metricsAddress.map {
         port.endpoint(of: .metrics).map { "http://\($0)/metrics" } ?? $0
       })
+    address.admin = adminAddress(on: port)
     var setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
     try await openDatabase(for: &setup, nodes: nodes)
@@ -146,6 +152,7 @@ public actor Backend {
       let sockets = try await openSockets(on: port, services, hooks)
       state = .running(Running(sockets: sockets, services: services))
       certificate?.follow(self, every: configuration.certificateInterval)
+      await beginAdmin(sockets, services, setup)
       membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
       if !configuration.inherited.isEmpty { log.note(.inherited, configuration.inherited.summary) }
@@ -225,13 +232,15 @@ public actor Backend {
   private func openSockets(
     on port: consuming BoundPort, _ services: [any Service], _ hooks: HookCaller?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
+    let admin = try openAdmin()
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
           passage: membership?.passage, figures: membership?.figures,
-          reading: ProcessReading(configuration), certificate: certificate, hooks: hooks))
+          reading: ProcessReading(configuration), certificate: certificate, hooks: hooks,
+          admin: admin))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -273,6 +282,7 @@ extension BackendConfiguration {
     sockets.port = port
     sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
     sockets.furtherListeners[.metrics] = metricsAddress.flatMap { ListenerAddress(operators: $0) }
+    sockets.furtherListeners[.admin] = admin?.listener
     inherited.apply(to: &sockets)
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)

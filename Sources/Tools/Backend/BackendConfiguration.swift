@@ -50,6 +50,11 @@ public struct BackendConfiguration: Sendable {
   /// `nats://host1:4222,nats://host2:4222`; `nil` for `NOTIFY` of the database. The credentials are in
   /// the environment.
   public var bus: String?
+  /// The address for operators; `nil` for none.
+  public var admin: AdminAddress?
+  /// The function that an operator's request to drain calls, once; `nil` to drain and stop this
+  /// backend.
+  public var drain: (@Sendable () -> Void)?
   /// Whether to begin a new epoch for the stored messages and the synced samples. Set this once,
   /// after restoring a backup.
   public var beginsNewEpoch = false
@@ -200,6 +205,9 @@ public struct BoundAddress: Sendable, Hashable {
   public var nodes: String?
   /// The URL of the metrics, or `unix:PATH`, if they have an address of their own; otherwise `nil`.
   public var metrics: String?
+  /// The address for operators, such as `unix:/srv/admin.sock` or `http://127.0.0.1:8789`; `nil` for
+  /// none.
+  public var admin: String?
 
   /// Creates the address of a backend.
   ///

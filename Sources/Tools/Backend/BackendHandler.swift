@@ -35,7 +35,9 @@ struct BackendHandler: SocketHandler {
   }
 
   private var places: [Place]
-  private let log: BackendLog
+  let log: BackendLog
+  /// What serves operators; `nil` if there is no address for them, and no other node.
+  let admin: AdminDesk?
   /// The way to the node that runs the absent services; `nil` if there is none.
   private let passage: NodePassage?
   /// A function that returns the state of the node; `nil` if there are no nodes.
@@ -48,7 +50,7 @@ struct BackendHandler: SocketHandler {
   private var hooks: HookDesk?
   /// The numbers of requests that were passed on, at their end.
   private var passed: (answered: UInt64, unanswered: UInt64) = (0, 0)
-  private var runners: [any RunningService] = []
+  private(set) var runners: [any RunningService] = []
   /// The number of services that have had each place. Results for earlier ones are dropped.
   private var generations: [Int]
   /// The deadline of each service. It is updated only after the service has run.
@@ -68,7 +70,7 @@ struct BackendHandler: SocketHandler {
   /// The refusals of connections.
   private var refusals = RefusalCounts()
   /// A function that runs work on the loop; `nil` before the start and after the end.
-  private var inject: Inject?
+  private(set) var inject: Inject?
   /// A function that is called once, when all services have drained.
   private var whenFinished: (@Sendable () -> Void)?
 
@@ -96,9 +98,9 @@ struct BackendHandler: SocketHandler {
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
     figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading(),
-    certificate: CertificateWatch? = nil, hooks: HookCaller? = nil
+    certificate: CertificateWatch? = nil, hooks: HookCaller? = nil, admin: AdminDesk? = nil
   ) {
-    (self.places, self.log, self.reading) = (places, log, reading)
+    (self.places, self.log, self.reading, self.admin) = (places, log, reading, admin)
     (self.passage, self.figures) = (passage, figures)
     (self.certificate, hookCaller) = (certificate, hooks)
     generations = places.map { _ in 0 }
@@ -139,7 +141,7 @@ struct BackendHandler: SocketHandler {
   ) -> any RunningService {
     let generation = generations[index]
     let context = ServiceContext<S>(
-      hub: hub, log: log, hooks: hooks, store: service.store
+      hub: hub, log: log, hooks: hooks, store: service.store, visits: admin?.visits
     ) { body in
       inject { handler, hub in
         handler.turn(on: hub) { handler in
@@ -312,6 +314,7 @@ struct BackendHandler: SocketHandler {
         return refuse(request, head, HTTPRefusal(403, detail), on: hub)
       }
     }
+    if serveOperator(request, head, body: body ?? [], on: hub) { return }
     let (path, listener) = (head.wholePath, hub.listener(of: request))
     let isForOperators = listener == .metrics
     guard isForOperators || !first({ $0.take(request, head, path, body: body) }) else { return }

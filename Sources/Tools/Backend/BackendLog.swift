@@ -22,6 +22,7 @@ struct LogLine: Sendable {
     case fewDescriptors = "few_descriptors"
     case certificateLoaded = "certificate_loaded", inherited
     case hookFailed = "hook_failed"
+    case admin
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
     case reload, restartNeeded = "restart_needed"
 
@@ -33,7 +34,8 @@ struct LogLine: Sendable {
         .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed, .restartNeeded:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload,
+        .admin:
         .info
       case .request, .passed: .debug
       }

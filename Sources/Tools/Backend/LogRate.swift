@@ -28,7 +28,7 @@ struct LogRate {
   private var spans: [Kind: Span] = [:]
 
   /// Creates a limit of `limit` lines a second for each event, and of at most 10 lines a minute for
-  /// failures of stores and of the operator's backend.
+  /// failures of stores and of the operator's backend. Acts of operators have no limit.
   ///
   /// While the disk is full, each request causes a store failure.
   init(limit: Int = 100) {
@@ -36,8 +36,12 @@ struct LogRate {
   }
 
   private func bound(of event: LogLine.Event) -> (lines: Int, span: Duration) {
-    [.storeFailure, .hookFailed].contains(event)
-      ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
+    switch event {
+    case .storeFailure, .hookFailed: (min(limit, 10), .seconds(60))
+    // Each act of an operator has its line.
+    case .admin: (.max, .seconds(1))
+    case _: (limit, .seconds(1))
+    }
   }
 
   /// Returns whether the log accepts another line of an event. Call `ended` first.

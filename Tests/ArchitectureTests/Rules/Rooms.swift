@@ -11,7 +11,7 @@ extension Rules {
   /// The folders whose files belong to one feature, at any depth under `Sources`.
   static let featureFolders: Set<Substring> = [
     "MessageStream", "HealthRelay", "HeldSocket", "Session", "BottleLink", "HealthSync", "Shop",
-    "Relay", "Assistants", "Audit",
+    "Relay", "Assistants", "Audit", "Admin",
   ]
 
   /// The files that contain one line for each feature, as listed in CONTRIBUTING.md.

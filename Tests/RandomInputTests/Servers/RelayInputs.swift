@@ -133,7 +133,8 @@ extension RelayInputs {
       secrets[secret.text] = secret.hash
     case .drain: noteDrain()
     case .synced(let name, _): reading.removeAll { $0 == name }
-    case .received, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed: return
+    case .received, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed, .erased:
+      return
     }
   }
 

@@ -29,6 +29,7 @@ extension Easy {
       set(CURLOPT_CAINFO, nil)
     }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }
+    if let path = configuration.unixSocket { set(CURLOPT_UNIX_SOCKET_PATH, path) }
     if configuration.onlyPublicAddresses { refusePrivateAddresses() }
     // A request to this device must not be sent to a proxy.
     if address.isLoopback { set(CURLOPT_NOPROXY, "*") }

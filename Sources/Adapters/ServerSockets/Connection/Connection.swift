@@ -13,6 +13,8 @@ final class Connection {
   let kind: ListenerKind
   var phase: Phase
   var outgoing = OutgoingQueue()
+  /// The number of bytes that the socket has accepted, before TLS.
+  var sentBytes: UInt64 = 0
   /// The client address that this connection is counted for; `nil` once it is a WebSocket.
   var origin: String?
   /// The interest that is registered with the poller.

@@ -128,6 +128,17 @@ extension SocketHub {
     self.connection(connection)?.outgoing.byteCount ?? 0
   }
 
+  /// Returns the number of bytes that were sent on a connection, before TLS.
+  public func sentBytes(of connection: ConnectionID) -> UInt64 {
+    self.connection(connection)?.sentBytes ?? 0
+  }
+
+  /// Returns the user of the process at the other end of a Unix domain socket; `nil` for a TCP
+  /// connection.
+  public func peerUser(of connection: ConnectionID) -> UInt32? {
+    self.connection(connection).flatMap { SocketAddress.user(atOtherEndOf: $0.descriptor) }
+  }
+
   /// Returns the client's address, without its port; `nil` if the connection has ended.
   public func peerAddress(of connection: ConnectionID) -> NetworkAddress? {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }

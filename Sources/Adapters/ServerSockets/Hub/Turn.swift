@@ -112,6 +112,7 @@ extension SocketHub {
       switch unsafe connection.write(bytes) {
       case .bytes(let written):
         connection.outgoing.consume(written)
+        connection.sentBytes += UInt64(written)
         // A client that accepts a file slowly has the time for each piece, and so has one that
         // another server answers.
         if connection.outgoing.hasFile || connection.isAnsweredElsewhere {

@@ -116,6 +116,18 @@ struct SocketAddress {
     return result == 0 ? address : nil
   }
 
+  /// Returns the user who has connected to a Unix domain socket (`SO_PEERCRED`); `nil` for another
+  /// socket.
+  static func user(atOtherEndOf descriptor: Int32) -> UInt32? {
+    guard local(of: descriptor)?.family == AF_UNIX else { return nil }
+    // The layout of `struct ucred`, which the C library declares only for _GNU_SOURCE: the process,
+    // its user and its group (unix(7)).
+    var credentials = [UInt32](repeating: 0, count: 3)
+    var length = socklen_t(MemoryLayout<UInt32>.stride * credentials.count)
+    let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
+    return result == 0 ? credentials[1] : nil
+  }
+
   /// The numeric address without the port. The address of an IPv4 client of an IPv6 socket has IPv4
   /// form.
   var text: String? {

@@ -7,7 +7,7 @@ package import HoldfastWire
 /// A store of the synced samples of all users in PostgreSQL.
 package final class PostgreSQLSyncStore: SyncStore {
   private let node: DatabaseNode
-  private let writer: Lane
+  let writer: Lane
   private let reader: Lane
 
   /// Opens the store of a node, optionally with a new epoch.

@@ -60,7 +60,7 @@ package final class SyncTables: Tables {
   package let database: Database
   /// The number of the next row; `nil` if it has not been read.
   private var nextRow: Int64?
-  private var names: NameTable<String>
+  var names: NameTable<String>
 
   package init(_ database: Database) {
     self.database = database

@@ -210,6 +210,9 @@ struct RelayPhones: Sendable {
 
   var count: Int { all.count }
 
+  /// All phones, in no order.
+  var everyone: some Collection<RelayPhone> { all.values }
+
   subscript(id: PhoneID) -> RelayPhone? { all[id] }
 
   /// Changes a phone and returns the result, or `nil` if the phone is unknown.

@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastOwnerFiles
 
 /// A small file in the backend's data directory that only its owner can read (0600).
@@ -19,6 +20,21 @@ struct PrivateFile {
 
   func replace(with content: [UInt8]) throws(BackendError) {
     try attempt { file throws(OwnerFileError) in try file.replace(with: content) }
+  }
+
+  /// Removes drafts that an earlier process left when it was killed while it replaced the file. No
+  /// other process may replace the file meanwhile.
+  func removeDrafts() {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    for other in names where other.hasPrefix(name + ".") {
+      // A random number of 128 bits with the base 36, and not a copy that somebody has named.
+      let suffix = other.dropFirst(name.count + 1)
+      let isRandom = suffix.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x61...0x7A).contains($0)
+      }
+      guard isRandom, (20...25).contains(suffix.count) else { continue }
+      try? FileManager.default.removeItem(atPath: "\(directory)/\(other)")
+    }
   }
 
   /// Returns the secret, after creating it if it does not exist.

@@ -70,6 +70,9 @@ struct SyncSecrets: Sendable {
     entries.append(Entry(user: user, hash: hash, line: line))
   }
 
+  /// Forgets a user.
+  mutating func remove(_ name: String) { entries.removeAll { $0.user.name == name } }
+
   /// Returns the user whose secret this is; `nil` if there is none.
   ///
   /// Every hash is compared completely, so the duration reveals nothing about the secrets.

@@ -19,7 +19,7 @@ struct SyncService: UploadService {
 
   var rules: SyncServer
   let store: any SyncStore
-  let secrets: SyncSecrets
+  var secrets: SyncSecrets
   let zones: SyncZones
   let uploads: UploadFiles
   let proxies: TrustedProxies

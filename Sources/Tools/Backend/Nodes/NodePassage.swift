@@ -57,13 +57,22 @@ struct NodePassage: Sendable {
     var fields = head.headers.filter { !removed.contains($0.name) }.map { ($0.name, $0.value) }
     fields.append(("connection", body == nil ? "Upgrade" : "close"))
     if let body { fields.append(("content-length", String(body.count))) }
-    let client = client?.text ?? ""
-    fields.append(("x-forwarded-for", client))
-    let seconds = String(clock().nanoseconds / 1_000_000_000)
-    fields.append((Self.field, "\(seconds) \(signature(seconds, head, client, body ?? []))"))
+    fields += self.fields(head, body ?? [], of: client)
     var message = Array("\(head.method) \(head.target) HTTP/1.\(head.minorVersion)\r\n".utf8)
     for (name, value) in fields { message += Array("\(name): \(value)\r\n".utf8) }
     return message + Array("\r\n".utf8) + (body ?? [])
+  }
+
+  /// Returns the fields with which a node vouches for a request.
+  func fields(
+    _ head: HTTPRequestHead, _ body: [UInt8], of client: NetworkAddress?
+  ) -> [(String, String)] {
+    let client = client?.text ?? ""
+    let seconds = String(clock().nanoseconds / 1_000_000_000)
+    return [
+      ("x-forwarded-for", client),
+      (Self.field, "\(seconds) \(signature(seconds, head, client, body))"),
+    ]
   }
 
   /// The origin of a request that came in at the address for nodes.

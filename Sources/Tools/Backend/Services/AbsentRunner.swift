@@ -119,6 +119,11 @@ final class AbsentRunner<S: Service>: RunningService {
   }
 
   func decided(_ ticket: HookTicket, _ verdict: HookVerdict) -> Bool { false }
+  /// Returns no connections: the node that runs the service lists them.
+  func connections() -> [AdminConnection] { [] }
+
+  func disconnect(_ connection: ConnectionID, _ closure: Closure) -> Bool { false }
+
   func owns(_ socket: ConnectionID) -> Bool { false }
   func handle(_ event: SocketEvent, on socket: ConnectionID) {}
 }

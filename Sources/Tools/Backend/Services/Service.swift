@@ -85,6 +85,13 @@ protocol Service: Sendable {
   /// Notifies waiting callers that the backend has stopped.
   mutating func end()
 
+  /// Returns the kind under which operators see an open socket, or a request that waits for its
+  /// response; `nil` if they do not see it.
+  static func kind(ofSocket isSocket: Bool) -> AdminConnection.Kind?
+
+  /// Returns the phone of a socket and the phone's user; `nil` if no phone is known.
+  func owner(of socket: ConnectionID) -> (phone: String, user: String?)?
+
   /// Closes the store.
   func close() async
 }
@@ -169,6 +176,10 @@ extension Service {
   func allowed(_ input: Rules.Input, as id: UUID128?, wall: Timestamp) -> Rules.Input { input }
 
   mutating func end() {}
+
+  static func kind(ofSocket isSocket: Bool) -> AdminConnection.Kind? { nil }
+
+  func owner(of socket: ConnectionID) -> (phone: String, user: String?)? { nil }
 
   mutating func feed(_ input: Rules.Input, _ context: inout ServiceContext<Self>) {
     let effects = rules.handle(input, at: context.now)

@@ -19,6 +19,8 @@ struct ServiceContext<S: Service> {
     var bounds: SocketBounds
     /// Whether metrics have counted the request, before its end.
     var isCounted = false
+    /// What operators see of the client; `nil` if the backend has no address for them.
+    var visitor: Visitor?
   }
 
   /// The state of the queue of changes to the store.
@@ -46,6 +48,8 @@ struct ServiceContext<S: Service> {
   /// The times of commits.
   private(set) var commits = Histogram(Histogram.commits)
   private let store: S.Store
+  /// The proxies that report the addresses of clients; `nil` if nobody wants to see the clients.
+  private let visits: TrustedProxies?
   /// A function that runs work on the loop; `nil` once the service has ended. Results that the
   /// store returns later are then dropped.
   private var inject: Inject?
@@ -56,9 +60,10 @@ struct ServiceContext<S: Service> {
   private var sockets: [ConnectionID: Exchange] = [:]
 
   init(
-    hub: SocketHub, log: BackendLog, hooks: HookDesk?, store: S.Store, inject: @escaping Inject
+    hub: SocketHub, log: BackendLog, hooks: HookDesk?, store: S.Store,
+    visits: TrustedProxies? = nil, inject: @escaping Inject
   ) {
-    (self.hub, self.log, self.hooks) = (hub, log, hooks)
+    (self.hub, self.log, self.hooks, self.visits) = (hub, log, hooks, visits)
     (self.store, self.inject) = (store, inject)
   }
 
@@ -133,12 +138,25 @@ extension ServiceContext {
     upgrades[connection] = exchange(request, head, connection, route)
   }
 
+  /// Enters a request of an operator, whose line of the log has begun.
+  mutating func enter(_ request: RequestID, _ line: LogLine) {
+    requests[request] = Exchange(
+      request: request, line: line, since: now, bounds: SocketBounds())
+  }
+
   private func exchange(
     _ request: RequestID, _ head: HTTPRequestHead, _ connection: ConnectionID, _ route: S.Route
   ) -> Exchange {
     var line = log.line(of: head, on: connection, hub)
     line.route = route.name
-    return Exchange(request: request, line: line, since: now, bounds: route.bounds)
+    let visitor = visits.map { Visitor(head, hub.client(of: connection, head, through: $0)) }
+    return Exchange(
+      request: request, line: line, since: now, bounds: route.bounds, visitor: visitor)
+  }
+
+  /// The open sockets, and the requests that have not been answered.
+  var exchanges: (sockets: [ConnectionID: Exchange], requests: [RequestID: Exchange]) {
+    (sockets, requests)
   }
 
   /// Sets the facts to log about the client of a request, and the route if its method decides that.
@@ -244,8 +262,9 @@ extension ServiceContext {
 
   private func note(_ event: LogLine.Event, _ exchange: Exchange, status: Int? = nil) {
     var line = exchange.line
-    line.event = event
+    line.event = line.event == .admin ? .admin : event
     line.status = status
+    if line.event == .admin { line.outcome = LogLine.outcome(of: status) }
     line.elapsed = exchange.since.duration(to: now)
     if line.method == "HEAD", status != nil { line.bytes = 0 }
     log.note(line)

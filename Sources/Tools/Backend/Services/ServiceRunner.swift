@@ -46,6 +46,11 @@ protocol RunningService: AnyObject {
   func decided(_ ticket: HookTicket, _ verdict: HookVerdict) -> Bool
   /// Handles an event of one of the service's sockets.
   func handle(_ event: SocketEvent, on socket: ConnectionID)
+
+  /// Returns the connections that operators see.
+  func connections() -> [AdminConnection]
+  /// Closes a connection that operators see. Returns `false` if the service has none with this ID.
+  func disconnect(_ connection: ConnectionID, _ closure: Closure) -> Bool
 }
 
 /// The runner of one service. It passes events to the service and inputs to the service's rules.
@@ -232,6 +237,19 @@ final class ServiceRunner<S: Service>: RunningService {
       feed(stored.input)
     }
     context.file = nil
+  }
+
+  var store: S.Store { service.store }
+
+  func connections() -> [AdminConnection] { context.connections(service.owner) }
+
+  func disconnect(_ connection: ConnectionID, _ closure: Closure) -> Bool {
+    context.disconnect(connection, closure)
+  }
+
+  /// Runs `body` with the service, and passes the input that it returns to the rules.
+  func enter(_ body: (inout S, inout ServiceContext<S>) -> S.Rules.Input?) {
+    if let input = body(&service, &context) { feed(input) }
   }
 
   /// Passes the input that `make` returns to the rules.

@@ -22,6 +22,8 @@ struct ShopService: Service {
   /// The queue for the removal of images.
   private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits
+  /// The callers that wait for the answers to requests of this process.
+  var callers = ProcessCallers()
 
   static var metricsName: String { "shop" }
 
@@ -61,6 +63,8 @@ struct ShopService: Service {
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
+
+  mutating func end() { callers.end() }
 
   var first: ShopServer.Input? { .removals(removed) }
 
@@ -149,8 +153,7 @@ struct ShopService: Service {
       }
     case .tell(let shop, let position): nodes?.tell(position, of: shop)
     case .forget(let token, let trace): remove(trace, token, context)
-    case .answer(let id, let answer):
-      context.respond(id, answer.status, answer.headers, answer.bytes)
+    case .answer(let id, let answer): reply(answer, to: id, &context)
     case .accept(let id, let head, let after, let events):
       let fields = [
         (StreamHeader.head, head?.description), (StreamHeader.after, after?.description),
@@ -166,6 +169,14 @@ struct ShopService: Service {
     case .drop(let id): context.hub.drop(id)
     case .finished: break
     }
+  }
+
+  /// Answers a request of a client, or of this process.
+  private mutating func reply(
+    _ answer: Answer, to id: RequestID, _ context: inout ServiceContext<ShopService>
+  ) {
+    guard !callers.answered(id, answer) else { return }
+    context.respond(id, answer.status, answer.headers, answer.bytes)
   }
 
   /// Removes traces of edited and deleted messages from all files.

@@ -107,7 +107,7 @@ enum ServeCommand {
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
       SessionOptions.keyFile,
-      SessionOptions.handler, Shared.json, action: run)
+      SessionOptions.handler, AdminOptions.listen, AdminOptions.tokenFile, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -202,6 +202,7 @@ enum ServeCommand {
     }
     if let urls = configuration.bus { try checkBus(urls) }
     configuration.syncSecretFile = call[syncSecrets]
+    try AdminOptions.read(call, into: &configuration)
     try MessageOptions.check(configuration)
     try ServiceNotices.inherit(into: &configuration)
     try HookOptions.check(configuration)
@@ -254,8 +255,7 @@ enum ServeCommand {
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", mcp)
-        if let nodes = address.nodes { $0.entry("clusterListens", nodes) }
-        if let metrics = address.metrics { $0.entry("metrics", metrics) }
+        for (name, _, text, _) in further(address) { $0.entry(name, text) }
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -275,8 +275,7 @@ enum ServeCommand {
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
-    if let metrics = address.metrics { console.line("  metrics \(metrics)") }
-    if let nodes = address.nodes { console.line("  nodes   \(nodes), for the other nodes") }
+    for (_, label, text, use) in further(address) { console.line("  \(label) \(text), \(use)") }
     console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")
@@ -292,6 +291,17 @@ enum ServeCommand {
     for case let warning? in warnings {
       console.line("  \(console.style.alarm("warning")) \(warning)")
     }
+  }
+
+  /// Returns the addresses that are not for clients: the name in JSON, a label of seven characters,
+  /// the address and its use.
+  private static func further(_ address: BoundAddress) -> [(String, String, String, String)] {
+    let all = [
+      ("metrics", "metrics", address.metrics, "for Prometheus, with probes"),
+      ("clusterListens", "nodes  ", address.nodes, "for the other nodes"),
+      ("admin", "admin  ", address.admin, "for `holdfast admin`"),
+    ]
+    return all.compactMap { name, label, text, use in text.map { (name, label, $0, use) } }
   }
 
   private static func event(_ name: String, on console: Console) {

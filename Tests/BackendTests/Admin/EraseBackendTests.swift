@@ -1,0 +1,167 @@
+import Foundation
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastTestKit
+import HoldfastWire
+import Testing
+
+@testable import HoldfastBackend
+
+/// Tests of the erasure of a user, over real sockets and files.
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct EraseBackendTests {
+  private static let user = "ann-4711"
+  private static let secret = "hush-hush-hush-hush"
+  private static let gif = "GIF89a" + String(repeating: "0123456789", count: 200)
+
+  /// Stores messages, an image, samples, an upload, a removal and a secret of the user, and a message
+  /// of somebody else.
+  private static func fill(_ admin: AdminRig) async throws {
+    let rig = admin.rig
+    let (own, other) = (try await rig.token(user), try await rig.token("ben"))
+    let client = try rig.client()
+    for number in 0..<150 {
+      #expect(try await client.post("text \(number) of \(user)", token: own).status == 201)
+    }
+    let upload = try await rig.client().ask(
+      "POST", ImageRoute.upload.path + "?shop_id=bakery", token: own,
+      fields: ["Content-Type: image/gif"], body: gif)
+    let image = try Envelope.decodeImage(
+      Array(upload.body.utf8), shop: BackendRig.shop, sent: .png)
+    let text = ImageReference.text(for: image.url)
+    #expect(try await client.post(text, token: own).status == 201)
+    _ = try await rig.client().ask(
+      "POST", ImageRoute.upload.path + "?shop_id=bakery", token: own,
+      fields: ["Content-Type: image/gif"], body: gif)
+    #expect(try await client.post("of ben", token: other).status == 201)
+    let batch = SyncBatch(
+      dataType: SyncSamples.steps, records: [SyncSamples.record(1_768_766_400, uuid: 1)],
+      timestamp: SyncSamples.time(1_768_766_400))
+    let synced = try await rig.client().ask(
+      "POST", "/api/sync", token: secret, body: String(decoding: batch.bytes, as: UTF8.self))
+    #expect(synced.status == 200)
+    try await rig.backend.removeMember(user, of: BackendRig.other)
+  }
+
+  private static func configure(_ configuration: inout BackendConfiguration) {
+    configuration.assistants.originPolicy.hosts = ["test"]
+  }
+
+  /// Returns a data directory whose file of secrets names the user and somebody else.
+  private static func scratch() throws -> Scratch {
+    let scratch = try Scratch()
+    try FileManager.default.createDirectory(
+      atPath: scratch("data"), withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try scratch.write(
+      Array("# USER SECRET\n\(user) \(secret)\nben the-other-secret\n".utf8),
+      to: "data/sync-secrets")
+    unsafe chmod(scratch("data/sync-secrets"), 0o600)
+    return scratch
+  }
+
+  /// Returns the texts of all messages.
+  private static func texts(_ rig: BackendRig) async throws -> [String] {
+    let page = try await rig.client().ask(
+      "GET", ShopRoute.all(BackendRig.shop).path, token: try await rig.token("ben"))
+    // The envelope has an empty text.
+    return page.body.matches(of: #/"message":"([^"]+)"/#).map { String($0.1) }
+  }
+
+  @Test func `no file of the data directory holds the user afterwards`() async throws {
+    try await AdminRig.run(in: try Self.scratch(), Self.configure) { admin in
+      try await Self.fill(admin)
+      #expect(try admin.files(with: Self.user).count >= 4)
+      let follower = try await admin.rig.follower(Self.user)
+      let ben = try admin.rig.client()
+      let answer = try await ben.follow(token: try await admin.rig.token("ben"), events: true)
+      #expect(answer.status == 101)
+      let job = try await admin.erase(Self.user)
+      let ended = try await admin.end(of: job)
+      #expect(ended.contains(#""messages":151"#))
+      #expect(ended.contains(#""failure":null"#))
+      #expect(try admin.files(with: Self.user) == [])
+      let images = admin.scratch("data/images")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: images) == [])
+      #expect(try await follower.close() == .close(4403, "removed by an operator"))
+      // Another client sees each message deleted, in the order of the log.
+      var last = ""
+      for _ in 0..<151 {
+        let frame = String(decoding: try await ben.frame().payload, as: UTF8.self)
+        #expect(frame.contains("delete") && frame != last)
+        last = frame
+      }
+      #expect(try await Self.texts(admin.rig) == ["of ben"])
+      // The secret is not valid any more, and that of the other user is.
+      for (secret, status) in [(Self.secret, 401), ("the-other-secret", 200)] {
+        let summary = try await admin.rig.client().ask(
+          "GET", "/api/health/summary", token: secret)
+        #expect(summary.status == status)
+      }
+      #expect(!admin.acts.contains { $0.contains(Self.user) })
+      #expect(admin.acts.contains { $0.contains(#""by":"job","act":"erase""#) })
+      await admin.rig.backend.drainAndStop()
+      #expect(try admin.files(with: Self.user) == [])
+    }
+  }
+
+  @Test func `an erasure that was accepted goes on after a crash`() async throws {
+    let scratch = try Self.scratch()
+    var job = ""
+    try await AdminRig.run(in: scratch, Self.configure) { admin in
+      try await Self.fill(admin)
+      job = try await admin.erase(Self.user)
+    }
+    try await AdminRig.run(in: scratch, Self.configure) { admin in
+      _ = try await admin.end(of: job)
+      #expect(try admin.files(with: Self.user) == [])
+      #expect(try await Self.texts(admin.rig) == ["of ben"])
+    }
+  }
+
+  @Test func `what a crash left of a file that was being replaced is removed`() async throws {
+    let scratch = try Self.scratch()
+    let random = "0123456789abcdefghijklmn"
+    for name in ["erasures", "removed.json", "sync-secrets"] {
+      try scratch.write(Array(Self.user.utf8), to: "data/\(name).\(random)")
+    }
+    try scratch.write(Array("copy".utf8), to: "data/removed.json.bak")
+    try await AdminRig.run(in: scratch, Self.configure) { admin in
+      let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data"))
+      #expect(!names.contains { $0.hasSuffix(random) })
+      #expect(names.contains("removed.json.bak"))
+    }
+  }
+
+  @Test func `the erasure of an unknown user ends, and may be repeated`() async throws {
+    try await AdminRig.run(in: try Scratch()) { admin in
+      for _ in 0..<2 {
+        let ended = try await admin.end(of: try await admin.erase("nobody"))
+        #expect(ended.contains(#""messages":0,"records":0,"uploads":0,"failure":null"#))
+      }
+      #expect(
+        try await admin.ask("GET", "jobs").body.matches(of: #/"state":"done"/#).count == 2)
+      let unknown = try await admin.ask("GET", "jobs", "00000000-0000-0000-0000-000000000000")
+      #expect(unknown.status == 404)
+    }
+  }
+
+  @Test func `a failure is told, and the erasure is tried again`() async throws {
+    let log = MemoryMessageLog()
+    let scratch = try Scratch()
+    try await BackendRig.run(in: scratch("data"), store: log) {
+      $0.admin = try? AdminAddress("unix:" + scratch("admin.sock"))
+    } _: { rig in
+      let admin = AdminRig(
+        rig: rig, client: try AdminClient("unix:" + scratch("admin.sock")), scratch: scratch)
+      let token = try await rig.token(Self.user)
+      #expect(try await rig.client().post("text", token: token).status == 201)
+      await log.failNext(1, with: .full(detail: "no room"))
+      let ended = try await admin.end(of: try await admin.erase(Self.user))
+      #expect(ended.contains(#""messages":1"#))
+      #expect(rig.lines.all.contains { $0.contains("no room") })
+    }
+  }
+}

@@ -27,6 +27,7 @@ public actor Backend {
   struct Running {
     var sockets: SocketServer<BackendHandler>
     var services: [any Service]
+    var access: BackendAccess
   }
 
   nonisolated let configuration: BackendConfiguration
@@ -105,6 +106,14 @@ public actor Backend {
     return running.sockets
   }
 
+  /// Returns what tells the users of the backend.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
+  func access() throws(BackendError) -> BackendAccess {
+    guard case .running(let running) = state else { throw .notRunning }
+    return running.access
+  }
+
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
     let nodes = port.endpoint(of: .nodes)
@@ -118,8 +127,8 @@ public actor Backend {
     do throws(BackendError) {
       // A move may have ended before the files were locked.
       if membership == nil { try demandFiles() }
-      let sockets = try await openSockets(on: port, services)
-      state = .running(Running(sockets: sockets, services: services))
+      let sockets = try await openSockets(on: port, services, setup.access.tokens.value)
+      state = .running(Running(sockets: sockets, services: services, access: setup.access))
       membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
       if address.isExposed {
@@ -179,14 +188,14 @@ public actor Backend {
   }
 
   private func openSockets(
-    on port: consuming BoundPort, _ services: [any Service]
+    on port: consuming BoundPort, _ services: [any Service], _ authority: TokenAuthority?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
         handler: BackendHandler(
           places(of: services), log: log, checkLimit: configuration.checkLimit,
-          passage: membership?.passage, figures: membership?.figures))
+          passage: membership?.passage, figures: membership?.figures, authority: authority))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

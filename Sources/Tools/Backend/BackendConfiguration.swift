@@ -97,6 +97,8 @@ public struct BackendConfiguration: Sendable {
   public var drainWindow = Duration.seconds(5)
   /// The maximum time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit
+  /// The identity provider whose tokens are accepted beside the backend's own; `nil` for none.
+  public var identity: IdentityConfiguration?
   /// The key that signs tokens, with at least 32 bytes; `nil` for the key in the data directory.
   public var secret: [UInt8]?
   /// The format of the log.

@@ -53,6 +53,7 @@ struct BackendHandler: SocketHandler {
   /// The requests that wait for the checks of the stores, at most one for each connection.
   private var checking: [Asked] = []
   private var checks: StoreChecks
+  private var gate: TokenGate
   /// A function that runs work on the loop; `nil` before the start and after the end.
   private var inject: Inject?
   /// A function that is called once, when all services have drained.
@@ -79,9 +80,10 @@ struct BackendHandler: SocketHandler {
   /// Creates a handler for places, some of which may be without a service.
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
-    figures: (@Sendable () -> NodeFigures)? = nil
+    figures: (@Sendable () -> NodeFigures)? = nil, authority: TokenAuthority? = nil
   ) {
     (self.places, self.log) = (places, log)
+    gate = TokenGate(authority)
     (self.passage, self.figures) = (passage, figures)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
@@ -93,6 +95,7 @@ struct BackendHandler: SocketHandler {
     runners = places.indices.map { runner(at: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
+    fetchKeys(on: hub)
     updateAlarm(on: hub)
   }
 
@@ -169,6 +172,7 @@ struct BackendHandler: SocketHandler {
   ) {
     whenFinished = finished
     turn(on: hub) { handler in
+      handler.takeHeld(on: hub)
       for index in handler.runners.indices {
         handler.work(on: index) { $0.drain(within: window) }
       }
@@ -211,7 +215,7 @@ struct BackendHandler: SocketHandler {
 
   /// Sets the alarm, and calls `whenFinished` once all services have drained.
   private mutating func updateAlarm(on hub: SocketHub) {
-    var earliest = checks.deadline
+    var earliest = [checks.deadline, gate.deadline].compactMap(\.self).min()
     for deadline in deadlines {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -236,6 +240,7 @@ struct BackendHandler: SocketHandler {
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
       checking.removeAll { $0.request == id }
+      guard !gate.forget(id) else { return }
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
@@ -250,6 +255,7 @@ struct BackendHandler: SocketHandler {
     case .crowded(let address): log.note(.crowded, address)
     case .woke:
       if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
+      fetchKeys(on: hub)
       for (index, deadline) in deadlines.enumerated() {
         guard let deadline, deadline <= hub.now else { continue }
         work(on: index) { $0.tick() }
@@ -271,6 +277,14 @@ struct BackendHandler: SocketHandler {
         return refuse(request, HTTPRefusal(403, detail), on: hub)
       }
     }
+    guard !gate.holds(request, head, body, at: hub.now) else { return fetchKeys(on: hub) }
+    route(request, head, body: body, on: hub)
+  }
+
+  /// Passes a request to its service, or answers it.
+  private mutating func route(
+    _ request: RequestID, _ head: HTTPRequestHead, body: [UInt8]?, on hub: SocketHub
+  ) {
     let path = head.wholePath
     guard !first({ $0.take(request, head, path, body: body) }) else { return }
     let route = OwnRoute(path: path)
@@ -284,6 +298,25 @@ struct BackendHandler: SocketHandler {
     case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
     case .health, .session, .unknown: checkStores(for: asked, at: hub.now)
     }
+  }
+
+  /// Begins a fetch of the identity provider's keys if one is due.
+  mutating func fetchKeys(on hub: SocketHub) {
+    guard let inject, let fetch = gate.fetchIfDue(at: hub.now) else { return }
+    Task.detached {
+      let result = await fetch()
+      inject { handler, hub in
+        handler.turn(on: hub) { handler in
+          handler.gate.take(result, at: hub.now, handler.log)
+          handler.takeHeld(on: hub)
+        }
+      }
+    }
+  }
+
+  /// Passes on the requests that have waited for keys.
+  private mutating func takeHeld(on hub: SocketHub) {
+    for held in gate.release() { route(held.request, held.head, body: held.body, on: hub) }
   }
 
   /// Refuses what comes in at the address for nodes, and not from a node.
@@ -369,6 +402,7 @@ struct BackendHandler: SocketHandler {
     var page = MetricsPage()
     page.requests.add(requests)
     for runner in runners { runner.report(to: &page) }
+    gate.report(to: &page)
     if var figures = figures?() {
       (figures.passed, figures.unanswered) = passed
       figures.report(to: &page)

@@ -19,6 +19,7 @@ struct LogLine: Sendable {
     case busLost = "bus_lost", busConnected = "bus_connected"
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
+    case tokenKeys = "token_keys", tokenKeysFailed = "token_keys_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -26,10 +27,10 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost:
+        .leaseLost, .unreachable, .busLost, .tokenKeysFailed:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
-        .leaseTaken, .roleLost, .roleTaken, .busConnected:
+        .leaseTaken, .roleLost, .roleTaken, .busConnected, .tokenKeys:
         .info
       case .request, .passed: .debug
       }

@@ -21,6 +21,8 @@ struct SessionSocket: Sendable {
   }
 
   let address: String
+  /// The user whose token the upgrade had; `nil` for a client with the server's key.
+  var user: String?
   var life: SocketLife
   var stage: Stage
   /// The responses and windows that wait to be sent.
@@ -249,6 +251,8 @@ enum SessionAlarm: Hashable, Comparable, Sendable {
   case socket(ConnectionID)
   /// The next heartbeat is due, or the wait for `connect` ends.
   case beat(ConnectionID)
+  /// The token of the socket's user expires.
+  case expiry(ConnectionID)
   /// The time limit of a handler or of its cancellation has passed.
   case turn(SessionPromptID)
   /// The retry of failed writes is due.

@@ -125,21 +125,34 @@ extension SyncSecrets {
   /// - Returns: The secrets, and whether users other than the file's owner can read or change the
   ///   file.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
-    let end = path.lastIndex(of: "/")
-    let file = PrivateFile(
-      directory: end.map { String(path[..<$0]) } ?? ".",
-      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
-    var isOpen = false
-    var content: [UInt8]
     do throws(BackendError) {
-      content = try file.readOrCreate(fresh())
+      return (try decode(file(path).readOrCreate(fresh()), path), false)
     } catch {
       guard case .openToOthers = error else { throw error }
-      isOpen = true
-      content = try file.read() ?? []
+      return (try read(path), true)
     }
+  }
+
+  /// Reads a file, which must exist.
+  static func read(_ path: String) throws(BackendError) -> SyncSecrets {
+    guard let content = try file(path).read() else {
+      throw .file(path: path, detail: "No such file or directory")
+    }
+    return try decode(content, path)
+  }
+
+  private static func file(_ path: String) -> PrivateFile {
+    let end = path.lastIndex(of: "/")
+    return PrivateFile(
+      directory: end.map { String(path[..<$0]) } ?? ".",
+      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+  }
+
+  private static func decode(
+    _ content: [UInt8], _ path: String
+  ) throws(BackendError) -> SyncSecrets {
     do throws(SyncSecretsFault) {
-      return (try SyncSecrets(content), isOpen)
+      return try SyncSecrets(content)
     } catch {
       throw .file(path: path, detail: error.description)
     }

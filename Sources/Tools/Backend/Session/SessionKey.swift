@@ -35,15 +35,28 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   /// - Throws: `.openToOthers` if users other than the owner can read or change the file, and
   ///   `.key` if the file contains anything other than a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
-    let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
-    let content: [UInt8]
+    let fresh = Array((prefix + Hex.text(of: [UInt8].random(digits / 2))).utf8)
+    return try read(at: path) { file throws(OwnerFileError) in try file.readOrCreate(fresh) }
+  }
+
+  /// Reads a key from a file, which must exist.
+  ///
+  /// - Throws: The errors of `open`, and `.file` if there is no file.
+  static func read(at path: String) throws(BackendError) -> SessionKey {
+    try read(at: path) { file throws(OwnerFileError) in try file.read() }
+  }
+
+  private static func read(
+    at path: String, _ body: (OwnerFile) throws(OwnerFileError) -> [UInt8]?
+  ) throws(BackendError) -> SessionKey {
+    let content: [UInt8]?
     do throws(OwnerFileError) {
-      content = try OwnerFile(path, maxBytes: 4_096, isSecret: true)
-        .readOrCreate(Array(fresh.utf8))
+      content = try body(OwnerFile(path, maxBytes: 4_096, isSecret: true))
     } catch {
       if error == .openToOthers { throw .openToOthers(path: path) }
       throw .file(path: path, detail: error.description)
     }
+    guard let content else { throw .file(path: path, detail: "No such file or directory") }
     let text = String(decoding: content, as: UTF8.self)
     guard let key = SessionKey(SessionText.withoutLineEnd(text)) else {
       throw .key(

@@ -31,13 +31,19 @@ extension Backend {
     try await change(Membership(shop: shop, user: user), isRemoved: false)
   }
 
-  /// Reloads the list of removed members. With several nodes, what was changed in it since this node
+  /// Reloads the list of removed members, the secrets of health sync, the key of sessions and the
+  /// keys of an identity provider. With several nodes, what was changed in it since this node
   /// has adopted the list of all nodes is changed in that list.
   ///
-  /// - Throws: `.file` if the list is invalid. The previous list then remains in force. `.store` as
-  ///   `removeMember`. Errors are logged.
+  /// - Throws: The first error, such as `.file` if the list is invalid. What could not be read then
+  ///   remains in force. `.store` as `removeMember`. Errors are logged.
   public func reload() async throws(BackendError) {
-    _ = try sockets()
+    let failure = reloadAccess(try access())
+    try await reloadRemovals()
+    if let failure { throw failure }
+  }
+
+  private func reloadRemovals() async throws(BackendError) {
     adoptSharedRemovals()
     do {
       let change = try removals.change()

@@ -35,7 +35,8 @@ enum ServeCommand {
 
   private static let syncSecrets = Parameter.optional(
     "sync-secret-file", .text("FILE"), usual: "sync-secrets in the data directory",
-    "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing")
+    "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing; "
+      + "reloaded by SIGHUP")
 
   private static let logFormat = Parameter.optional(
     "log-format", Format<LogFormat>.choice, usual: "text on a terminal, json otherwise",
@@ -80,7 +81,8 @@ enum ServeCommand {
         SIGHUP reloads removed.json in the data directory: \
         {"removed":[{"shop":"bakery","user":"ann"}]} denies ann access to that shop, even with a \
         valid token. An invalid file is logged (event "reload_failed"), and the previous list \
-        stays in effect.
+        stays in effect. It also reloads the secrets of health sync, the key of sessions and the \
+        keys of an identity provider.
         """,
       ],
       examples: [
@@ -99,7 +101,9 @@ enum ServeCommand {
       takes: Shared.data, database, node, nodeAddress, bus, certificate, key, PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
+      PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life,
+      IdentityOptions.url, IdentityOptions.file, IdentityOptions.issuer, IdentityOptions.audience,
+      IdentityOptions.claims, syncSecrets,
       SessionOptions.keyFile,
       SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
   }
@@ -173,6 +177,7 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
     AssistantOptions.read(call, into: &configuration)
+    try IdentityOptions.read(call, into: &configuration)
     (configuration.nodeName, configuration.bus) = (call[node], call[bus])
     if let url = call[database] {
       let isServer = ["postgres://", "postgresql://"].contains { url.hasPrefix($0) }

@@ -160,7 +160,7 @@ extension ClaimNames.Place {
         }
       }
       return .texts(texts)
-    case _:
+    case .object, .number, .bool, .null:
       try reader.skipValue()
       return nil
     }

@@ -90,12 +90,10 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
       guard let user = try names.user.text(in: payload), Self.isUser(user) else {
         throw JSONError("no user", at: 0)
       }
-      let admin = try names.admin?.texts(in: payload) ?? []
       return Claims(
         user: user, name: try names.name.text(in: payload) ?? "",
-        // Providers also list roles that are no shops.
-        shops: try names.shops.texts(in: payload).compactMap { ShopID($0) },
-        admin: admin.compactMap { ShopID($0) }, expiresAt: end)
+        namedShops: try names.shops.texts(in: payload),
+        namedAdmin: try names.admin?.texts(in: payload) ?? [], expiresAt: end)
     } catch {
       throw TokenFault("it has no user in the claim \(names.user.path)")
     }

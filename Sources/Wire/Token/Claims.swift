@@ -33,6 +33,16 @@ public struct Claims: Sendable, Hashable, Codable {
     self.notBefore = notBefore
   }
 
+  /// Creates claims from the texts of another issuer's token. Texts that are no ids of shops are left
+  /// out, since issuers also list other roles there.
+  package init(
+    user: String, name: String, namedShops: [String], namedAdmin: [String], expiresAt: Timestamp
+  ) {
+    self.init(
+      user: user, name: name, shops: namedShops.compactMap { ShopID($0) },
+      admin: namedAdmin.compactMap { ShopID($0) }, expiresAt: expiresAt)
+  }
+
   /// Returns whether the token is already valid, according to a clock that may be slow by `leeway`.
   public func hasBegun(by now: Timestamp, within leeway: Duration) -> Bool {
     notBefore.map { now.advanced(by: leeway) >= $0 } ?? true

@@ -26,8 +26,10 @@ package enum SessionNames {
       count >= 0, count <= bytes.count - colon - 1
     else { return (nil, name) }
     let rest = bytes[(colon + 1)...]
-    let user = String(decoding: rest.prefix(count), as: UTF8.self)
-    return (user.isEmpty ? nil : user, String(decoding: rest.dropFirst(count), as: UTF8.self))
+    let text = String(decoding: rest.prefix(count), as: UTF8.self)
+    let id = String(decoding: rest.dropFirst(count), as: UTF8.self)
+    let user = text.isEmpty ? nil : text
+    return inner(id, of: user) == name ? (user, id) : (nil, name)
   }
 
   /// Returns the id that the client sent.

@@ -7,7 +7,7 @@ struct SessionSocket: Sendable {
   enum Stage: Sendable, Equatable {
     /// `hello` was sent. Only `ping` and `connect` are accepted. Exits: connected.
     case greeted(challenge: String)
-    /// The client proved that it has the key.
+    /// The client proved that it has the key, or its upgrade had a token.
     case connected(Peer)
   }
 

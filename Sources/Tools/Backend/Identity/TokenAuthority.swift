@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
 import HoldfastServerCore
@@ -21,6 +22,8 @@ final class TokenAuthority: Sendable {
   private let provider: IdentityProvider?
   private let source: KeySource?
   private let clock = BootClock()
+  /// The key of the hashes by which verified tokens are found.
+  private let key = [UInt8].random(32)
   private let state: Mutex<State>
 
   /// - Parameter source: The source of the provider's keys. Those of a file are read now.
@@ -83,9 +86,16 @@ final class TokenAuthority: Sendable {
     var credential: Credential
   }
 
+  private func hash(of token: String) -> TokenHash {
+    guard let hash = TokenHash(KeyedHash.sha256(key: key, over: Array(token.utf8))) else {
+      preconditionFailure("HMAC with SHA-256 makes 32 bytes")
+    }
+    return hash
+  }
+
   /// Verifies a token, unless it was verified before. The times of a token are not checked.
   private func verified(_ token: String) -> Result<VerifiedToken, Refusal> {
-    let (hash, wall) = (RelaySecrets.hash(token), clock.wall)
+    let (hash, wall) = (hash(of: token), clock.wall)
     if let known = state.withLock({ $0.verified.find(hash, at: wall) }) { return .success(known) }
     let result = verify(token)
     if case .success(let verified) = result {
@@ -168,7 +178,7 @@ final class TokenAuthority: Sendable {
   /// Returns whether a request has to wait for keys, which are being fetched or due to be fetched.
   func waits(_ head: HTTPRequestHead, at now: Instant) -> Bool {
     guard case .url? = source, case .token(let token) = head.token else { return false }
-    let (hash, wall) = (RelaySecrets.hash(token), clock.wall)
+    let (hash, wall) = (hash(of: token), clock.wall)
     guard !state.withLock({ $0.verified.knows(hash, at: wall) }),
       let header = try? CompactToken.split(token).header,
       let algorithm = try? IdentityProvider.algorithm(of: header)

@@ -628,7 +628,7 @@ let checks: [Target] = [
       "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "CHoldfastLinux",
       "HoldfastTestKit",
     ],
-    besides: ["MCP/SDK"]),
+    besides: ["MCP/SDK", "Identity/Kept"]),
   tests(
     "HoldfastTests",
     uses: [

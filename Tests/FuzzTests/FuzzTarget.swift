@@ -9,6 +9,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case journal, policy, removals, toml
   case rows, store, netlink
   case relay, assistants, lines, oauth
+  case identity
   case export
   case held
   case session
@@ -43,6 +44,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .assistants: try MCPProperty.check(bytes)
     case .lines: try MCPLineProperty.check(bytes)
     case .oauth: try OAuthProperty.check(bytes)
+    case .identity: try IdentityProperty.check(bytes)
     case .export: try ExportProperty.check(bytes)
     case .held: try HeldSocketProperty.check(bytes)
     case .session: try SessionProperty.check(bytes)

@@ -57,6 +57,27 @@ import Testing
         + "otherwise every socket is closed before its first ping"
     ),
     (
+      ["serve", "--jwks-file", "k", "--token-audience", "a"],
+      "holdfast serve: tokens of an identity provider need an issuer and an audience; use "
+        + "--token-issuer and --token-audience with the values of iss and aud in its tokens; without "
+        + "them, tokens for other services would be accepted"
+    ),
+    (
+      ["serve", "--jwks-file", "k", "--jwks-url", "https://id.example/certs"],
+      "holdfast serve: --jwks-url and --jwks-file exclude each other; use one of them"
+    ),
+    (
+      ["serve", "--token-claims", "user=sub"],
+      "holdfast serve: --token-claims needs the public keys of an identity provider; add --jwks-url "
+        + "or --jwks-file, or leave --token-claims out"
+    ),
+    (
+      ["serve", "--jwks-url", "http://id.example/certs"],
+      #"holdfast serve: --jwks-url cannot be "http://id.example/certs"; it must be an https URL, or "#
+        + "an http URL of this machine, such as "
+        + "https://id.example/realms/main/protocol/openid-connect/certs"
+    ),
+    (
       ["serve", "--bus", "nats://a"],
       "holdfast serve: --bus needs --database with the URL of a PostgreSQL database; "
         + "add it, or leave --bus out"

@@ -100,8 +100,12 @@ import Testing
       let answer = stage.ask(call, credential).answer
       #expect(answer?.status == 401)
       #expect(answer?.text.contains(reason) == true)
-      #expect(answer?.field("WWW-Authenticate") == "Bearer")
+      let error = #"Bearer error="invalid_token", error_description="\#(reason)""#
+      #expect(answer?.field("WWW-Authenticate") == (credential == .missing ? "Bearer" : error))
     }
+    let unchecked = stage.ask(call, .unchecked(retryAfter: .seconds(3))).answer
+    #expect(unchecked?.status == 503)
+    #expect(unchecked?.field("Retry-After") == "3")
   }
 
   @Test func `a removed member is refused until the removal ends`() {

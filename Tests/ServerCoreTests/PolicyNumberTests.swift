@@ -213,6 +213,7 @@ private let sessionsNumbers = """
   maxEnded 20000
   maxEndedBytes 67108864
   maxClients 10000
+  clientsPerUser 32
   entriesPerConversation 2000
   maxHistoryBytes 67108864
   maxConversations 10000

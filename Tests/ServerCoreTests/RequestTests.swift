@@ -16,12 +16,12 @@ struct RequestTests {
     let wrong = ShopRefusal(route: .page, status: 400, message: "limit")
     let unknown = ShopRefusal(route: .unknown, status: 404, message: "no such route")
     let noToken = Answer.error(401, "no token")
-    let expired = Answer.error(401, "the token has expired")
+    let expired = Stage.refusal("the token has expired")
     return [
       Row(testDescription: "no token", call: read, credential: .missing, answer: noToken),
       Row(
         testDescription: "a bad signature", call: read, credential: .invalid(reason: "signature"),
-        answer: .error(401, "invalid token: signature")),
+        answer: Stage.refusal("invalid token: signature")),
       Row(
         testDescription: "a token that ends now", call: read,
         credential: Stage.token(ttl: .zero), answer: expired),
@@ -85,7 +85,7 @@ struct RequestTests {
     claims.notBefore = Stage.dawn.advanced(by: begin)
     let page = PageQuery.page(number: 1, limit: 20)
     let effects = served.ask(.page(Stage.shop, page), as: .valid(claims))
-    let refused = Answer.error(401, "the token is not valid yet")
+    let refused = Stage.refusal("the token is not valid yet")
     #expect(
       effects == [
         isTaken ? .page(StoreToken(1), Stage.shop, page) : .answer(RequestID(1), refused)

@@ -37,6 +37,13 @@ enum Stage {
     ShopPosition(epoch: epoch, offset: offset)
   }
 
+  /// Returns the refusal of a token for a reason.
+  static func refusal(_ reason: String) -> Answer {
+    var answer = Answer.error(401, reason)
+    answer.challenge = #"Bearer error="invalid_token", error_description="\#(reason)""#
+    return answer
+  }
+
   static let notAMember = Answer.error(403, "not a member of this shop")
   static let storeFailed = Answer.error(503, "the store failed", retryAfter: .seconds(2))
   static let busy = Answer.error(503, "too busy", retryAfter: .seconds(2))

@@ -62,8 +62,13 @@ struct UpgradeTests {
 
   @Test(arguments: [
     (Credential.missing, Answer.error(401, "no token")),
-    (.invalid(reason: "signature"), .error(401, "invalid token: signature")),
-    (Stage.token(ttl: .zero), .error(401, "the token has expired")),
+    (.invalid(reason: "signature"), Stage.refusal("invalid token: signature")),
+    (Stage.token(ttl: .zero), Stage.refusal("the token has expired")),
+    (
+      .unchecked(retryAfter: .seconds(3)),
+      .error(
+        503, "the keys of the identity provider are not known yet", retryAfter: .seconds(3))
+    ),
     (Stage.token(shops: []), Stage.notAMember),
   ])
   func `refuses users who are not authenticated or not members`(

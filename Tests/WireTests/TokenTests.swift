@@ -206,6 +206,17 @@ import Testing
     #expect(throws: error) { try CompactToken.parse(token(header: header)) }
   }
 
+  @Test func `splits a token of any algorithm`() throws {
+    let (header, split) = try CompactToken.split(
+      token(header: #"{"alg":"RS256","kid":"a","typ":"at+jwt"}"#, signature: [1, 2, 3]))
+    #expect(header == TokenHeader("RS256", keyID: "a", type: "at+jwt"))
+    #expect(split.signature == [1, 2, 3])
+    let plain = try CompactToken.split(token(header: #"{"alg":"none","kid":1}"#, signature: []))
+    #expect(plain.header == TokenHeader("none"))
+    let critical = try CompactToken.split(token(header: #"{"alg":"ES256","crit":[]}"#))
+    #expect(critical.header == TokenHeader("ES256", isCritical: true))
+  }
+
   @Test func `refuses other forms`() {
     let good = token(header: #"{"alg":"HS256"}"#)
     let parts = good.split(separator: ".")

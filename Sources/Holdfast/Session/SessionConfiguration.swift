@@ -19,6 +19,9 @@ public struct SessionConfiguration: Sendable {
   ///
   /// If the server requests a proof of the key instead, the key never leaves the process. A time of
   /// expiry is not used, since the key is needed only to connect.
+  ///
+  /// The key may also be a token of an identity provider (a JWT), which is sent in `Authorization`
+  /// when a socket is opened. The server then shows only conversations of the token's user.
   public var tokens: TokenSource
   /// The rules for connecting and for handling failures.
   public var policy = LinkPolicy.session

@@ -110,9 +110,16 @@ actor SessionEffectHandler: EffectHandler {
 
   private func take(_ key: String) { self.key = key }
 
+  /// Whether the key is a token of an identity provider (RFC 7519 section 3.1), which the upgrade has
+  /// already shown to the server. Keys of servers have no such form.
+  private var isToken: Bool {
+    key.hasPrefix("eyJ") && key.utf8.count { $0 == UInt8(ascii: ".") } == 2
+  }
+
   /// Returns the message with the proof of the key, or with the key itself if there is no
-  /// challenge.
+  /// challenge. A token is not added.
   private func signed(_ connect: SessionConnect, _ challenge: String?) -> SessionConnect {
+    guard !isToken else { return connect }
     var connect = connect
     guard let challenge else {
       connect.key = Secret(key)
@@ -147,6 +154,7 @@ actor SessionEffectHandler: EffectHandler {
       url: configuration.url, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: SessionServerMessage.maxBytes)
     request.note = sink.notes(of: attempt)
+    if isToken { request.headers.append(("Authorization", "Bearer \(key)")) }
     let clock = configuration.ports.clock
     await sockets.open(attempt, request, hiding: [key]) {
       [sink, updates, backpressure] events, redaction in

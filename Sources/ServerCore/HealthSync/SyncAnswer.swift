@@ -11,6 +11,8 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405.
   public var allow: String?
+  /// The value of `WWW-Authenticate` for status 401, if the request has a token.
+  var challenge: String?
   /// Whether the response lists the accepted encodings (RFC 9110 section 12.5.3).
   public var listsEncodings: Bool
   /// The header fields about an upload.
@@ -48,12 +50,21 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
       status, SyncReply.error(text, details: details), retryAfter: retryAfter, allow: allow)
   }
 
+  /// Returns the refusal of a request because of its token.
+  static func refusal(_ fault: CredentialFault) -> SyncAnswer {
+    let text = fault.status == 401 ? "Unauthorized" : "Try again later"
+    var answer = error(fault.status, text, fault.detail, retryAfter: fault.retryAfter)
+    answer.challenge = fault.challenge
+    return answer
+  }
+
   /// All header fields except the length.
   public var headers: [(String, String)] {
     if isPage { return WebPage.dashboard.headers }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
     fields += self.fields.map { ($0.name, $0.value) }
-    fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
+    fields += HTTPFields.of(
+      status: status, retryAfter: retryAfter, allow: allow, challenge: challenge)
     if listsEncodings { fields.append(("Accept-Encoding", "gzip")) }
     guard let origin else { return fields }
     fields += [

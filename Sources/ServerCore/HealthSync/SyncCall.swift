@@ -93,6 +93,10 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var showsSecret = false
   /// The hash of a secret that is no user's.
   public var wrongSecret: TokenHash?
+  /// The refusal of a token of an identity provider, which the request has in place of a secret.
+  ///
+  /// A request with a valid token has a user and shows no secret, since a token cannot be guessed.
+  public var refusedToken: CredentialFault?
   /// The phone's own identifier.
   public var deviceID: String?
   /// The header fields about an upload, or `nil` if the request does not name an upload protocol.

@@ -13,7 +13,8 @@ import HoldfastWire
 public struct SyncServer: ServerRules {
   /// An input of the server.
   public enum Input: Sendable, Hashable, Codable {
-    /// A request arrived. `user` is the owner of its secret, or `nil` if it has no valid secret.
+    /// A request arrived. `user` is the owner of its secret or of its token, or `nil` if it has none
+    /// that is valid.
     case request(RequestID, SyncCall, user: SyncUser?, wall: Timestamp)
     /// The client disconnected before it received the response.
     case abandoned(RequestID)
@@ -205,6 +206,10 @@ extension SyncServer {
     // The page contains no data. It requests data with the secret of the person who uses it.
     if call.path == .dashboard { return answer(id, .dashboard) }
     if let goingAway { return answer(id, goingAway) }
+    if let fault = call.refusedToken {
+      metrics.strangers += 1
+      return answer(id, .refusal(fault))
+    }
     let refused = wrongSecrets.refusal(of: call, user, at: now)
     if user == nil { metrics.strangers += 1 }
     guard let user, refused == nil else { return answer(id, refused ?? WrongSecrets.unauthorized) }
@@ -406,7 +411,7 @@ struct SyncMetrics: Sendable {
         ("sync_samples", "Samples that were new.", \.samples),
         ("sync_duplicates", "Samples that were not new.", \.duplicates),
         ("sync_refused_samples", "Samples that a newer batch deleted or replaced.", \.refused),
-        ("sync_auth_failures", "Requests without a known secret.", \.strangers),
+        ("sync_auth_failures", "Requests without a known secret or a valid token.", \.strangers),
         ("sync_store_failures", "Requests that the store failed.", \.storeFailures),
       ])
   }

@@ -21,7 +21,7 @@ extension SyncServer: UploadServer {
 
   /// Assigns an upload to a request before its body is complete, unless the request is refused.
   mutating func announce(_ id: RequestID, _ call: SyncCall, _ user: SyncUser?) {
-    guard refusal(of: call) == nil, frame.isServing else { return }
+    guard refusal(of: call) == nil, frame.isServing, call.refusedToken == nil else { return }
     // The answer while the body arrives shows whether the secret is right.
     guard wrongSecrets.refusal(of: call, user, at: now) == nil, let user else { return }
     announce(id, call.uploadCall, of: user.name)

@@ -12,14 +12,20 @@ public enum HTTPFields {
     ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
   ]
 
+  /// The scheme of tokens (RFC 6750 section 2.1), as the challenge to a request without one.
+  static let bearer = "Bearer"
+
   /// Returns the fields that a refusal requires.
   ///
   /// A 401 response names its scheme (RFC 9110 section 11.6.1), and a 405 response lists the
   /// methods of the route. If the request may be retried, the response states when.
+  ///
+  /// - Parameter challenge: The value of `WWW-Authenticate`; `nil` for that of a request without a
+  ///   token.
   public static func of(
-    status: Int, retryAfter: Duration?, allow: String? = nil
+    status: Int, retryAfter: Duration?, allow: String? = nil, challenge: String? = nil
   ) -> [(String, String)] {
-    var fields = status == 401 ? [("WWW-Authenticate", "Bearer")] : []
+    var fields = status == 401 ? [("WWW-Authenticate", challenge ?? bearer)] : []
     if let allow { fields.append(("Allow", allow)) }
     if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
     return fields
@@ -48,6 +54,8 @@ public struct HTTPRefusal: Sendable, Hashable, Codable {
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405 (RFC 9110 section 15.5.6).
   public var allow: String?
+  /// The value of `WWW-Authenticate` for status 401, if the request has a token.
+  public var challenge: String?
 
   /// Creates a refusal from its parts.
   public init(
@@ -59,9 +67,17 @@ public struct HTTPRefusal: Sendable, Hashable, Codable {
     self.allow = allow
   }
 
+  /// Creates the refusal of a request because of its credential.
+  public init(_ fault: CredentialFault) {
+    self.init(fault.status, fault.detail, retryAfter: fault.retryAfter)
+    challenge = fault.challenge
+  }
+
   /// All header fields except the length.
   public var headers: [(String, String)] {
-    HTTPFields.json + HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
+    HTTPFields.json
+      + HTTPFields.of(
+        status: status, retryAfter: retryAfter, allow: allow, challenge: challenge)
   }
 
   /// The encoded body.

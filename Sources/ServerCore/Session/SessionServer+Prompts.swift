@@ -527,7 +527,7 @@ extension SessionServer {
     let limit = policy.queueBytes
     while let (item, peer) = sockets.nextItem(of: id) {
       guard let (message, size) = message(of: item, to: peer, on: id) else { continue }
-      effects.append(.send(id, message))
+      effects.append(.send(id, message.unnamed))
       if sockets.change(id, { $0.queue.sent(size, limit: limit) }) == true {
         effects.append(.noticeDrain(id))
       }

@@ -12,6 +12,9 @@ public import HoldfastWire
 /// start is stored before its handler starts. Its answer is stored before `response` is sent. At
 /// most one prompt of a conversation is under way. An answer is stored until its client
 /// acknowledges it.
+///
+/// Clients with the server's key share all conversations. A user whose token the upgrade had sees
+/// only those of their own.
 public struct SessionServer: ServerRules {
   let policy: SessionServerPolicy
 
@@ -87,6 +90,7 @@ public struct SessionServer: ServerRules {
       switch alarm {
       case .socket(let id): wake(id)
       case .beat(let id): beat(id)
+      case .expiry(let id): close(id, .expired)
       case .turn(let id): turnExpired(id)
       case .store: storePending()
       case .acks: store([])
@@ -176,10 +180,13 @@ extension SessionServer {
     public var address: String
     /// A challenge of 32 unpredictable lower-case hexadecimal digits.
     public var challenge: String
+    /// The token of an identity provider in the request; `nil` for a client with the server's key.
+    public var credential: Credential?
 
     /// Creates an arrival from its parts.
-    public init(address: String, challenge: String) {
+    public init(address: String, challenge: String, credential: Credential? = nil) {
       (self.address, self.challenge) = (address, challenge)
+      self.credential = credential
     }
   }
 
@@ -227,9 +234,10 @@ extension SessionServer {
 // MARK: - Handshake
 
 extension SessionServer {
-  /// Connects a client that sent the key or signed the challenge of its connection.
+  /// Connects a client with a user's token, or one that sent the key or signed the challenge of its
+  /// connection.
   private mutating func connect(_ id: ConnectionID, _ connect: SessionConnect, _ proof: Proof) {
-    guard isProven(connect, proof) else { return refuseHandshake(id) }
+    guard sockets[id]?.user != nil || isProven(connect, proof) else { return refuseHandshake(id) }
     guard let version = SessionVersion.negotiated(connect.version) else {
       metrics.outdated += 1
       send(id, .error(.outdated(connect.version)))
@@ -285,14 +293,24 @@ extension SessionServer {
       clients[id]?.stored.seenAt = seenAt
       return true
     }
-    if clients.count >= policy.maxClients {
-      let idle = clients.values.filter(\.isIdle).min {
-        ($0.stored.seenAt, $0.stored.id) < ($1.stored.seenAt, $1.stored.id)
-      }
-      guard let idle else { return false }
-      forget(client: idle.stored.id)
+    if let user = SessionNames.split(id).user {
+      let own = clients.values.filter { SessionNames.split($0.stored.id).user == user }
+      guard own.count < policy.clientsPerUser || forgetIdle(of: own) else { return false }
+    }
+    guard clients.count < policy.maxClients || forgetIdle(of: Array(clients.values)) else {
+      return false
     }
     clients[id] = SessionClient(stored: StoredSessionClient(id: id, seenAt: wall))
+    return true
+  }
+
+  /// Forgets the client that has been away the longest. Returns false if none is away.
+  private mutating func forgetIdle(of clients: [SessionClient]) -> Bool {
+    let idle = clients.filter(\.isIdle).min {
+      ($0.stored.seenAt, $0.stored.id) < ($1.stored.seenAt, $1.stored.id)
+    }
+    guard let idle else { return false }
+    forget(client: idle.stored.id)
     return true
   }
 
@@ -320,18 +338,23 @@ extension SessionServer {
 
 extension SessionServer {
   private mutating func open(_ id: ConnectionID, _ arrival: Arrival) {
-    if let refused = noRoom(for: arrival) {
-      metrics.refused += 1
-      effects.append(.refuse(id, refused))
-      return
+    var claims: Claims?
+    switch arrival.credential?.checked(at: wall, leeway: .zero) {
+    case nil: break
+    case .success(let valid): claims = valid
+    case .failure(let fault):
+      metrics.unauthorized += 1
+      return refuse(id, HTTPRefusal(fault))
     }
+    if let refused = noRoom(for: arrival) { return refuse(id, refused) }
     metrics.opened += 1
     sockets.add(
       id,
       SessionSocket(
-        address: arrival.address, life: SocketLife(at: now, policy.timing),
+        address: arrival.address, user: claims?.user, life: SocketLife(at: now, policy.timing),
         stage: .greeted(challenge: arrival.challenge)))
     armSocket(id)
+    if let claims { arm(.expiry(id), after: wall.duration(to: claims.expiresAt)) }
     arm(.beat(id), after: policy.connectWait)
     effects.append(.accept(id))
     send(
@@ -342,6 +365,11 @@ extension SessionServer {
           instructions: "Send connect with session_id, and with api_key or challenge_response.",
           challenge: arrival.challenge, timestamp: wall,
           features: Set(SessionFeature.allCases))))
+  }
+
+  private mutating func refuse(_ id: ConnectionID, _ refusal: HTTPRefusal) {
+    metrics.refused += 1
+    effects.append(.refuse(id, refusal))
   }
 
   private mutating func noRoom(for arrival: Arrival) -> HTTPRefusal? {
@@ -365,6 +393,7 @@ extension SessionServer {
   ) {
     guard let socket = sockets[id], socket.life.isOpen else { return }
     metrics.messages += 1
+    let message = message.named(for: socket.user)
     if message == .ping { return send(id, .pong) }
     guard let peer = socket.peer else {
       guard case .connect(let connect) = message else { return refuseHandshake(id) }
@@ -408,7 +437,7 @@ extension SessionServer {
 
   /// Sends a message immediately, ahead of queued responses and windows.
   mutating func send(_ id: ConnectionID, _ message: SessionServerMessage) {
-    effects.append(.send(id, message))
+    effects.append(.send(id, message.unnamed))
   }
 
   /// Refuses one message from a client.
@@ -470,6 +499,7 @@ extension SessionServer {
     }
     guard begins == true else { return }
     disarm(.beat(id))
+    disarm(.expiry(id))
     effects.append(.close(id, closure))
     armSocket(id)
   }
@@ -478,6 +508,7 @@ extension SessionServer {
     guard let socket = sockets.remove(id) else { return }
     disarm(.socket(id))
     disarm(.beat(id))
+    disarm(.expiry(id))
     for conversation in socket.subscriptions.keys {
       conversations.removeReader(id, of: conversation)
     }
@@ -576,62 +607,6 @@ extension SessionServer {
     }
     store(changes, then: waits)
   }
-}
-
-// MARK: - Restoring
-
-extension SessionServer {
-  /// Restores the stored state before any other input.
-  ///
-  /// A prompt that was started but has no answer was interrupted. It is answered as interrupted and
-  /// does not run again. A prompt that was accepted but not started runs now.
-  private mutating func restore(_ stored: StoredSessions) {
-    for client in stored.clients.values { clients[client.id] = SessionClient(stored: client) }
-    for (id, conversation) in stored.conversations {
-      conversations.restore(id, conversation, at: wall)
-    }
-    let all = stored.prompts.sorted { $0.key < $1.key }.map(\.value)
-    prompts.restore(lastNumber: all.last?.id.number ?? 0)
-    let open = all.filter { !$0.isOver }
-    for prompt in open {
-      restore(prompt, prompt.stage == .started ? .running : .waiting)
-    }
-    let over = all.filter(\.isOver).sorted { ($0.endedAt, $0.id) < ($1.endedAt, $1.id) }
-    for prompt in over { restore(ended: prompt) }
-    for prompt in open where prompt.stage == .started {
-      finish(prompt.id, .failure(error: Self.interrupted))
-    }
-    for prompt in open { advance(prompt.prompt.conversation) }
-    forgetExcess()
-    forgetOld()
-    for id in conversations.ids { shorten(id) }
-  }
-
-  private mutating func restore(_ stored: StoredSessionPrompt, _ stage: SessionTurn.Stage) {
-    addIfUnknown(stored.client)
-    enter(
-      SessionTurn(
-        id: stored.id, client: stored.client, prompt: stored.prompt, at: stored.at, stage: stage))
-  }
-
-  private mutating func restore(ended stored: StoredSessionPrompt) {
-    guard case .ended(let answer) = stored.stage else { return }
-    addIfUnknown(stored.client)
-    prompts.add(
-      SessionTurn(
-        id: stored.id, client: stored.client, prompt: stored.prompt, at: stored.at,
-        stage: .ended(answer)))
-    let last = clients[stored.client]?.stored.lastNumber ?? 0
-    clients[stored.client]?.stored.lastNumber = max(last, answer.number)
-    retainForClient(stored.id)
-  }
-
-  /// Adds a client of which only prompts are stored.
-  private mutating func addIfUnknown(_ client: String) {
-    guard clients[client] == nil else { return }
-    clients[client] = SessionClient(stored: StoredSessionClient(id: client, seenAt: wall))
-  }
-
 }
 
 // MARK: - The drain
@@ -768,6 +743,11 @@ extension SessionServer {
         && all.allSatisfy { id, socket in
           socket.peer.map { clients[$0.client]?.sockets.contains(id) ?? false } ?? true
         }, "session server: a connected socket is of its client")
+    check.require(
+      all.allSatisfy { id, socket in
+        socket.peer.map { SessionNames.split($0.client).user == socket.user } ?? true
+          && socket.subscriptions.keys.allSatisfy { SessionNames.split($0).user == socket.user }
+      }, "session server: a user's sockets have only what is of the user")
     check.require(
       all.allSatisfy {
         // The queue may exceed the bound by replays and by a batch of 100 subscriptions.

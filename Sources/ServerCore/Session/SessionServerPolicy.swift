@@ -74,6 +74,9 @@ public struct SessionServerPolicy: Sendable, Hashable {
   public var maxEndedBytes = 64 << 20
   /// The maximum number of stored clients. Beyond it, the least recently seen client is removed.
   public var maxClients = 10_000
+  /// The maximum number of stored clients of one user with a token. Beyond it, the user's own client
+  /// that was away the longest is removed.
+  public var clientsPerUser = 32
 
   /// The maximum number of messages that are stored of one conversation. The oldest are removed
   /// first.
@@ -141,7 +144,7 @@ extension SessionServerPolicy: ServerPolicy {
       \.maxSystemPromptBytes,
       \.promptsPerConversation, \.maxPrompts, \.maxPromptsBytes, \.maxRunning, \.promptBurst,
       \.maxResponseBytes, \.answersPerClient, \.answersBytesPerClient, \.maxEnded,
-      \.maxEndedBytes, \.maxClients, \.entriesPerConversation, \.maxHistoryBytes,
+      \.maxEndedBytes, \.maxClients, \.clientsPerUser, \.entriesPerConversation, \.maxHistoryBytes,
       \.maxConversations, \.windowEntries, \.maxSubscriptions, \.usualMessageBytes,
       \.maxMessageBytes, \.queueBytes, \.maxQueued, \.maxWrites,
     ]

@@ -13,6 +13,8 @@ public struct Answer: Sendable, Hashable, Codable {
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405.
   public var allow: String?
+  /// The value of `WWW-Authenticate` for status 401, if the request has a token.
+  public var challenge: String?
   /// Whether the body describes edits and deletions, which the client has asked for.
   public var events: Bool
 
@@ -33,6 +35,13 @@ public struct Answer: Sendable, Hashable, Codable {
     _ status: Int, _ message: String, retryAfter: Duration? = nil, allow: String? = nil
   ) -> Answer {
     Answer(status, .error(message), retryAfter: retryAfter, allow: allow)
+  }
+
+  /// Returns the refusal of a request because of its credential.
+  static func refusal(_ fault: CredentialFault) -> Answer {
+    var answer = Answer.error(fault.status, fault.detail, retryAfter: fault.retryAfter)
+    answer.challenge = fault.challenge
+    return answer
   }
 }
 

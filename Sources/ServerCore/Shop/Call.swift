@@ -134,26 +134,8 @@ public enum Credential: Sendable, Hashable, Codable {
   case invalid(reason: String)
   /// A token with a valid signature.
   case valid(Claims)
-}
-
-/// The reason why a credential is refused, in one human-readable sentence.
-struct CredentialFault: Error {
-  var detail: String
-}
-
-extension Credential {
-  /// Returns the claims of a token that is valid at a time.
-  func checked(at wall: Timestamp, leeway: Duration) -> Result<Claims, CredentialFault> {
-    switch self {
-    case .valid(let claims) where wall >= claims.expiresAt:
-      .failure(CredentialFault(detail: "the token has expired"))
-    case .valid(let claims) where !claims.hasBegun(by: wall, within: leeway):
-      .failure(CredentialFault(detail: "the token is not valid yet"))
-    case .valid(let claims): .success(claims)
-    case .missing: .failure(CredentialFault(detail: "no token"))
-    case .invalid(let detail): .failure(CredentialFault(detail: "invalid token: \(detail)"))
-    }
-  }
+  /// A token of an identity provider whose keys are not known yet.
+  case unchecked(retryAfter: Duration)
 }
 
 /// The membership of one user in one shop.

@@ -131,8 +131,14 @@ public struct ImageAnswer: Sendable, Hashable, Codable {
     fields: [UploadField] = []
   ) -> ImageAnswer {
     let refusal = HTTPRefusal(status, message, retryAfter: retryAfter, allow: allow)
-    let all = refusal.headers.map { UploadField($0.0, $0.1) } + fields
-    return ImageAnswer(status, all, refusal.bytes)
+    var answer = ImageAnswer(refusal)
+    answer.fields += fields
+    return answer
+  }
+
+  /// Creates a refusal.
+  init(_ refusal: HTTPRefusal) {
+    self.init(refusal.status, refusal.headers.map { UploadField($0.0, $0.1) }, refusal.bytes)
   }
 
   /// Creates the response to a request about an upload.

@@ -22,7 +22,7 @@ extension ImageServer {
     case .success(let valid): claims = valid
     case .failure(let fault):
       metrics.authFailures += 1
-      return answer(id, .error(401, fault.detail))
+      return answer(id, ImageAnswer(HTTPRefusal(fault)))
     }
     requests[id]?.claims = claims
     guard hasRoomForWork else { return answer(id, busy) }

@@ -36,7 +36,9 @@ extension Answer {
     var fields = HTTPFields.json
     if events { fields.append((StreamHeader.events, "1")) }
     if status == 426 { fields += HTTPFields.upgradeRequired }
-    return fields + HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
+    return fields
+      + HTTPFields.of(
+        status: status, retryAfter: retryAfter, allow: allow, challenge: challenge)
   }
 }
 

@@ -377,7 +377,7 @@ extension ShopServer {
     case .success(let claims): return .admitted(claims)
     case .failure(let fault):
       metrics.authFailures += 1
-      return .refused(.error(401, fault.detail))
+      return .refused(.refusal(fault))
     }
   }
 

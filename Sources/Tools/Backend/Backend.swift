@@ -27,6 +27,7 @@ public actor Backend {
   struct Running {
     var sockets: SocketServer<BackendHandler>
     var services: [any Service]
+    var access: BackendAccess
   }
 
   nonisolated let configuration: BackendConfiguration
@@ -126,6 +127,14 @@ public actor Backend {
     return running.sockets
   }
 
+  /// Returns what tells the users of the backend.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
+  func access() throws(BackendError) -> BackendAccess {
+    guard case .running(let running) = state else { throw .notRunning }
+    return running.access
+  }
+
   private func begin() async throws(BackendError) -> BoundAddress {
     try demandDescriptors()
     if let files = configuration.certificate {
@@ -149,8 +158,9 @@ public actor Backend {
     do throws(BackendError) {
       // A move may have ended before the files were locked.
       if membership == nil { try demandFiles() }
-      let sockets = try await openSockets(on: port, services, hooks)
-      state = .running(Running(sockets: sockets, services: services))
+      let sockets = try await openSockets(
+        on: port, services, hooks, setup.access.tokens.value)
+      state = .running(Running(sockets: sockets, services: services, access: setup.access))
       certificate?.follow(self, every: configuration.certificateInterval)
       await beginAdmin(sockets, services, setup)
       membership?.follow(self, setup)
@@ -230,7 +240,8 @@ public actor Backend {
   }
 
   private func openSockets(
-    on port: consuming BoundPort, _ services: [any Service], _ hooks: HookCaller?
+    on port: consuming BoundPort, _ services: [any Service], _ hooks: HookCaller?,
+    _ authority: TokenAuthority?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     let admin = try openAdmin()
     do throws(SocketServerError) {
@@ -240,7 +251,7 @@ public actor Backend {
           places(of: services), log: log, checkLimit: configuration.checkLimit,
           passage: membership?.passage, figures: membership?.figures,
           reading: ProcessReading(configuration), certificate: certificate, hooks: hooks,
-          admin: admin))
+          admin: admin, authority: authority))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }

@@ -116,6 +116,8 @@ public struct BackendConfiguration: Sendable {
   var certificateInterval = CertificateReloads.interval
   /// The sockets that the service manager has passed.
   var inherited = InheritedSockets()
+  /// The identity provider whose tokens are accepted beside the backend's own; `nil` for none.
+  public var identity: IdentityConfiguration?
   /// The key that signs tokens, with at least 32 bytes; `nil` for the key in the data directory.
   public var secret: [UInt8]?
   /// The format of the log.

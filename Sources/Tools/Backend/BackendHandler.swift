@@ -69,6 +69,7 @@ struct BackendHandler: SocketHandler {
   private var process = ProcessFigures()
   /// The refusals of connections.
   private var refusals = RefusalCounts()
+  private var gate: TokenGate
   /// A function that runs work on the loop; `nil` before the start and after the end.
   private(set) var inject: Inject?
   /// A function that is called once, when all services have drained.
@@ -98,9 +99,11 @@ struct BackendHandler: SocketHandler {
   init(
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
     figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading(),
-    certificate: CertificateWatch? = nil, hooks: HookCaller? = nil, admin: AdminDesk? = nil
+    certificate: CertificateWatch? = nil, hooks: HookCaller? = nil, admin: AdminDesk? = nil,
+    authority: TokenAuthority? = nil
   ) {
     (self.places, self.log, self.reading, self.admin) = (places, log, reading, admin)
+    gate = TokenGate(authority)
     (self.passage, self.figures) = (passage, figures)
     (self.certificate, hookCaller) = (certificate, hooks)
     generations = places.map { _ in 0 }
@@ -120,6 +123,7 @@ struct BackendHandler: SocketHandler {
     runners = places.indices.map { runner(at: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
+    fetchKeys(on: hub)
     updateAlarm(on: hub)
   }
 
@@ -199,6 +203,7 @@ struct BackendHandler: SocketHandler {
     whenFinished = finished
     hub.leaveInheritedSockets()
     turn(on: hub) { handler in
+      handler.takeHeld(on: hub)
       for index in handler.runners.indices {
         handler.work(on: index) { $0.drain(within: window) }
       }
@@ -245,7 +250,8 @@ struct BackendHandler: SocketHandler {
 
   /// Sets the alarm, and calls `whenFinished` once all services have drained.
   private mutating func updateAlarm(on hub: SocketHub) {
-    var earliest = [checks.deadline, waits.deadline, hooks?.deadline].compactMap(\.self).min()
+    var earliest = [checks.deadline, waits.deadline, hooks?.deadline, gate.deadline]
+      .compactMap(\.self).min()
     for deadline in deadlines {
       guard let deadline else { continue }
       earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -271,6 +277,7 @@ struct BackendHandler: SocketHandler {
     case .abandoned(let id):
       checking.removeAll { $0.request == id }
       waits.remove { $0.request == id }
+      guard !gate.forget(id) else { return }
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
@@ -293,6 +300,7 @@ struct BackendHandler: SocketHandler {
       hooks?.tick(at: hub.now)
       if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
       answerWaiting(on: hub)
+      fetchKeys(on: hub)
       for (index, deadline) in deadlines.enumerated() {
         guard let deadline, deadline <= hub.now else { continue }
         work(on: index) { $0.tick() }
@@ -315,6 +323,14 @@ struct BackendHandler: SocketHandler {
       }
     }
     if serveOperator(request, head, body: body ?? [], on: hub) { return }
+    guard !gate.holds(request, head, body, at: hub.now) else { return fetchKeys(on: hub) }
+    route(request, head, body: body, on: hub)
+  }
+
+  /// Passes a request to its service, or answers it.
+  private mutating func route(
+    _ request: RequestID, _ head: HTTPRequestHead, body: [UInt8]?, on hub: SocketHub
+  ) {
     let (path, listener) = (head.wholePath, hub.listener(of: request))
     let isForOperators = listener == .metrics
     guard isForOperators || !first({ $0.take(request, head, path, body: body) }) else { return }
@@ -332,6 +348,25 @@ struct BackendHandler: SocketHandler {
     case .metrics, .ready: look(for: asked, at: hub.now)
     case .health, .session, .unknown: checkStores(for: asked, at: hub.now)
     }
+  }
+
+  /// Begins a fetch of the identity provider's keys if one is due.
+  mutating func fetchKeys(on hub: SocketHub) {
+    guard let inject, let fetch = gate.fetchIfDue(at: hub.now) else { return }
+    Task.detached {
+      let result = await fetch()
+      inject { handler, hub in
+        handler.turn(on: hub) { handler in
+          handler.gate.take(result, at: hub.now, handler.log)
+          handler.takeHeld(on: hub)
+        }
+      }
+    }
+  }
+
+  /// Passes on the requests that have waited for keys.
+  private mutating func takeHeld(on hub: SocketHub) {
+    for held in gate.release() { route(held.request, held.head, body: held.body, on: hub) }
   }
 
   /// Refuses what comes in at the address for nodes, and not from a node.
@@ -467,6 +502,7 @@ struct BackendHandler: SocketHandler {
     page.use(of: .addressConnections, ofAddress.used, of: ofAddress.limit)
     for runner in runners { runner.report(to: &page) }
     hooks?.report(to: &page)
+    gate.report(to: &page)
     if var figures = figures?() {
       (figures.passed, figures.unanswered) = passed
       figures.report(to: &page)

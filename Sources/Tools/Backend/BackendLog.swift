@@ -23,6 +23,7 @@ struct LogLine: Sendable {
     case certificateLoaded = "certificate_loaded", inherited
     case hookFailed = "hook_failed"
     case admin
+    case tokenKeys = "token_keys", tokenKeysFailed = "token_keys_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
     case reload, restartNeeded = "restart_needed"
 
@@ -31,11 +32,12 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed, .restartNeeded:
+        .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed, .restartNeeded,
+        .tokenKeysFailed:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload,
-        .admin:
+        .admin, .tokenKeys:
         .info
       case .request, .passed: .debug
       }

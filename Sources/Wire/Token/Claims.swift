@@ -17,6 +17,9 @@ public struct Claims: Sendable, Hashable, Codable {
   /// The time before which the token is invalid (`nbf`, RFC 7519 section 4.1.5).
   public var notBefore: Timestamp?
 
+  /// The maximum size of a user's id, in bytes.
+  package static let maxUserBytes = MessageReader.maxUserBytes
+
   /// Creates claims to be signed, without validation.
   public init(
     user: String, name: String, shops: [ShopID], admin: [ShopID] = [], expiresAt: Timestamp,
@@ -28,6 +31,16 @@ public struct Claims: Sendable, Hashable, Codable {
     self.admin = admin
     self.expiresAt = expiresAt
     self.notBefore = notBefore
+  }
+
+  /// Creates claims from the texts of another issuer's token. Texts that are no ids of shops are left
+  /// out, since issuers also list other roles there.
+  package init(
+    user: String, name: String, namedShops: [String], namedAdmin: [String], expiresAt: Timestamp
+  ) {
+    self.init(
+      user: user, name: name, shops: namedShops.compactMap { ShopID($0) },
+      admin: namedAdmin.compactMap { ShopID($0) }, expiresAt: expiresAt)
   }
 
   /// Returns whether the token is already valid, according to a clock that may be slow by `leeway`.
@@ -110,11 +123,12 @@ private struct ClaimsReader {
         admin = ignored == nil ? found ?? [] : []
       case "exp":
         expiresAt =
-          try reader.finds(.number, in: "exp", noting: &fault) ? Self.time(reader.double()) : nil
+          try reader.finds(.number, in: "exp", noting: &fault)
+          ? Timestamp(tokenSeconds: reader.double()) : nil
       case "nbf":
         notBefore =
           try reader.finds(.number, in: "nbf", noting: &fault)
-          ? Self.time(reader.double().rounded(.up)) : nil
+          ? Timestamp(tokenSeconds: reader.double().rounded(.up)) : nil
       case _: try reader.skipValue()
       }
     }
@@ -137,12 +151,16 @@ private struct ClaimsReader {
     }
     return shops
   }
+}
 
-  /// Returns a time in whole seconds. Fractions are dropped, so that a token is never valid for
-  /// longer than it states.
-  private static func time(_ seconds: Double) -> Timestamp {
+extension Timestamp {
+  /// Creates a time from a numeric date of a token (RFC 7519 section 2). Fractions are dropped, so
+  /// that a token is never valid for longer than it states.
+  ///
+  /// A time beyond the range of `Timestamp` becomes the end of the range.
+  package init(tokenSeconds seconds: Double) {
     let whole = Int64(max(-9e18, min(9e18, seconds)))
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
-    return Timestamp(nanoseconds: overflow ? (whole < 0 ? .min : .max) : scaled)
+    self.init(nanoseconds: overflow ? (whole < 0 ? .min : .max) : scaled)
   }
 }

@@ -7,7 +7,7 @@ package struct CompactToken: Sendable, Hashable {
   /// The decoded payload. It is read with `Claims.decode(json:)` after the signature has been
   /// verified.
   package var payload: [UInt8]
-  /// The signature: HMAC with SHA-256, 32 bytes.
+  /// The signature. With HS256, it is an HMAC with SHA-256 and has 32 bytes.
   package var signature: [UInt8]
 
   /// The maximum size of a token, in bytes. The limit is Holdfast's own. Common servers accept
@@ -19,6 +19,25 @@ package struct CompactToken: Sendable, Hashable {
   ///
   /// A thrown error contains no part of the token.
   package static func parse(_ token: String) throws(MessageError) -> CompactToken {
+    let (header, token) = try split(token)
+    guard header.algorithm == hs256 else { throw .malformed(detail: "alg is not HS256") }
+    guard header.type.lowercased() == "jwt" else { throw .malformed(detail: "typ is not JWT") }
+    guard !header.isCritical else { throw .malformed(detail: "critical extensions") }
+    guard token.signature.count == 32 else {
+      throw .malformed(detail: "the signature is not 32 bytes long")
+    }
+    return token
+  }
+
+  /// The algorithm of tokens that a backend signs itself (RFC 7518 section 3.2).
+  package static let hs256 = "HS256"
+
+  /// Splits a token of any algorithm and reads its header, which the caller has to check.
+  ///
+  /// A thrown error contains no part of the token.
+  package static func split(
+    _ token: String
+  ) throws(MessageError) -> (header: TokenHeader, token: CompactToken) {
     let letters = Array(token.utf8)
     guard letters.count <= maxBytes else { throw .malformed(detail: "token too long") }
     let parts = letters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -27,12 +46,11 @@ package struct CompactToken: Sendable, Hashable {
       let payload = Base64URL.decode(letters: parts[1]),
       let signature = Base64URL.decode(letters: parts[2])
     else { throw .malformed(detail: "a part of the token is not base64url") }
-    try check(header: header)
-    guard signature.count == 32 else {
-      throw .malformed(detail: "the signature is not 32 bytes long")
-    }
-    return CompactToken(
-      signingInput: Array(letters[..<parts[1].endIndex]), payload: payload, signature: signature)
+    return (
+      try TokenHeader(header),
+      CompactToken(
+        signingInput: Array(letters[..<parts[1].endIndex]), payload: payload, signature: signature)
+    )
   }
 
   /// Returns the bytes to sign for a token with these claims.
@@ -45,27 +63,47 @@ package struct CompactToken: Sendable, Hashable {
   package static func text(signingInput: [UInt8], signature: [UInt8]) -> String {
     String(decoding: signingInput, as: UTF8.self) + "." + Base64URL.encode(signature)
   }
+}
 
-  private static func check(header: [UInt8]) throws(MessageError) {
-    let members = try JSONReader.read(header) { (reader) throws(JSONError) in
-      var members: (algorithm: String?, type: String, isCritical: Bool) = (nil, "JWT", false)
+/// The header of a token (RFC 7515 section 4.1), which is not trustworthy before the signature has
+/// been verified.
+package struct TokenHeader: Sendable, Hashable {
+  /// The algorithm of the signature (`alg`).
+  package var algorithm: String
+  /// The id of the key that made the signature (`kid`); `nil` if the token names none.
+  package var keyID: String?
+  /// The type of the token (`typ`); `JWT` if the token names none.
+  package var type: String
+  /// Whether the token has extensions that its reader must understand (`crit`).
+  package var isCritical: Bool
+
+  /// Creates a header from its parts.
+  package init(
+    _ algorithm: String, keyID: String? = nil, type: String = "JWT", isCritical: Bool = false
+  ) {
+    (self.algorithm, self.keyID) = (algorithm, keyID)
+    (self.type, self.isCritical) = (type, isCritical)
+  }
+
+  /// Reads a decoded header. If a member is repeated, the last one is used.
+  fileprivate init(_ json: [UInt8]) throws(MessageError) {
+    self = try JSONReader.read(json) { (reader) throws(JSONError) in
+      var header = TokenHeader("")
       try reader.beginObject()
       while let key = try reader.nextKey() {
         let name = reader.text(of: key)
         let text = try reader.peek() == .string ? reader.string() : nil
         if text == nil { try reader.skipValue() }
         switch name {
-        case "alg": members.algorithm = text
-        case "typ": members.type = text ?? ""
-        case "crit": members.isCritical = true
+        case "alg": header.algorithm = text ?? ""
+        case "kid": header.keyID = text
+        case "typ": header.type = text ?? ""
+        case "crit": header.isCritical = true
         case _: break
         }
       }
-      return members
+      return header
     }
-    guard let algorithm = members.algorithm else { throw .missing(field: "alg") }
-    guard algorithm == "HS256" else { throw .malformed(detail: "alg is not HS256") }
-    guard members.type.lowercased() == "jwt" else { throw .malformed(detail: "typ is not JWT") }
-    guard !members.isCritical else { throw .malformed(detail: "critical extensions") }
+    guard !algorithm.isEmpty else { throw .missing(field: "alg") }
   }
 }

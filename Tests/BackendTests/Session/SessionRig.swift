@@ -17,10 +17,10 @@ struct SessionClient {
     var message: SessionServerMessage
   }
 
-  /// Opens a socket, and reads `hello`.
-  init(port: UInt16) throws {
+  /// Opens a socket with header fields, and reads `hello`.
+  init(port: UInt16, _ fields: String = "") throws {
     socket = try SocketsClient(port: port)
-    let answer = try socket.upgrade("/session")
+    let answer = try socket.upgrade("/session", fields)
     guard answer.status == 101 else { throw BackendRig.NotUpgraded(status: answer.status) }
     let first = try message()
     guard case .hello(let hello) = first else { throw Unexpected(message: first) }

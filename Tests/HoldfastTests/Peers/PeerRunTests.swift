@@ -117,6 +117,13 @@ struct PeerShopTests {
   func `a killed server keeps and deletes the images of a foreign client`() async throws {
     try await PeerRun.pass("image_client")
   }
+
+  @Test(
+    .enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"),
+    .enabled(if: PeerRun.hasTokens, "python3-jwt is not installed"))
+  func `a server accepts the tokens of a foreign identity provider alone`() async throws {
+    try await PeerRun.pass("identity_client")
+  }
 }
 
 /// A test of the built program with edits, deletions, replies and images under faults, one round
@@ -141,6 +148,8 @@ private enum PeerRun {
 
   /// Whether a program is installed.
   static func has(_ program: String) -> Bool { Shell.find(program) != nil }
+
+  static let hasTokens: Bool = (try? Shell.wait(for: [python, "-c", "import jwt"])) != nil
 
   private static let package = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../..").standardizedFileURL.path

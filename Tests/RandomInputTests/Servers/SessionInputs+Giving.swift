@@ -10,9 +10,18 @@ extension SessionInputs {
 
   mutating func arrive() {
     let id = ConnectionID(notes.fresh())
-    let arrival = SessionServer.Arrival(address: one(["x", "x", "y"]), challenge: "c\(id.number)")
+    var arrival = SessionServer.Arrival(address: one(["x", "x", "y"]), challenge: "c\(id.number)")
+    if oneIn(4) { arrival.credential = credential() }
     give(.opened(id, arrival, wall: wall))
     if !oneIn(6) { enter(id) }
+  }
+
+  private mutating func credential() -> Credential {
+    if oneIn(9) { return one([.invalid(reason: "odd"), .unchecked(retryAfter: .seconds(1))]) }
+    let claims = Claims(
+      user: one(["u", "v"]), name: "", shops: [],
+      expiresAt: wall.advanced(by: .seconds(one([0, 1, 40, 9_999_999]))))
+    return .valid(claims)
   }
 
   mutating func enter(_ id: ConnectionID?) {

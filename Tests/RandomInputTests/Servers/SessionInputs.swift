@@ -40,6 +40,7 @@ struct SessionInputs: ServerInputs {
       (\.maxRunning, [1, 2]), (\.promptBurst, [0, 2]), (\.maxResponseBytes, [50, 1_500]),
       (\.answersPerClient, [1, 2]), (\.answersBytesPerClient, [20, 2_000]),
       (\.maxEnded, [1, 2, 6]), (\.maxEndedBytes, [60, 3_000]), (\.maxClients, [1, 2]),
+      (\.clientsPerUser, [0, 1, 2]),
       (\.entriesPerConversation, [1, 3]), (\.maxHistoryBytes, [100, 300]),
       (\.maxConversations, [1, 2]), (\.windowEntries, [1, 3]), (\.maxSubscriptions, [1, 2]),
       (\.usualMessageBytes, [900, 2_000]), (\.maxMessageBytes, [900, 4_000]),

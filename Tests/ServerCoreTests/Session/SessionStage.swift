@@ -111,10 +111,24 @@ struct Sessions {
     effects.filter { if case .store = $0 { false } else { true } }
   }
 
-  mutating func open(_ connection: UInt64, from: String = "home") -> [Effect] {
-    take(
-      .opened(
-        ConnectionID(connection), .init(address: from, challenge: Self.challenge), wall: wall))
+  mutating func open(
+    _ connection: UInt64, from: String = "home", credential: Credential? = nil
+  ) -> [Effect] {
+    let arrival = SessionServer.Arrival(
+      address: from, challenge: Self.challenge, credential: credential)
+    return take(.opened(ConnectionID(connection), arrival, wall: wall))
+  }
+
+  /// Connects a client of a user with a token.
+  @discardableResult
+  mutating func enter(
+    _ connection: UInt64, of user: String, as client: String = "phone",
+    ttl: Duration = .seconds(3_600), version: String = "0.4.0"
+  ) -> [Effect] {
+    let claims = Claims(
+      user: user, name: "", shops: [], expiresAt: wall.advanced(by: ttl))
+    let opened = open(connection, credential: .valid(claims))
+    return opened + say(connection, .connect(SessionConnect(session: client, version: version)))
   }
 
   mutating func say(

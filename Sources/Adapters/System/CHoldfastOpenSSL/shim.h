@@ -1,11 +1,14 @@
 #pragma once
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ssl.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 #include <stdint.h>
 
@@ -15,3 +18,9 @@ static inline uint64_t holdfast_tls_options(void) {
   return SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF
     | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA;
 }
+
+// Swift does not import the macro OPENSSL_free.
+static inline void holdfast_free(void *memory) { OPENSSL_free(memory); }
+
+// The parts of a public key, a macro that consists of other macros.
+static inline int holdfast_public_key(void) { return EVP_PKEY_PUBLIC_KEY; }

@@ -116,25 +116,9 @@ struct OAuthDocuments: Sendable {
     if entry.until > now { entries[id] = entry }
   }
 
-  /// Returns the time for which a document may be kept (RFC 9111 sections 4.2.1, 5.2.2).
+  /// Returns the time for which a document may be kept.
   private func life(_ cacheControl: String?, age: String?) -> Duration {
-    guard let cacheControl else { return policy.documentLife }
-    let parts = cacheControl.lowercased().split(separator: ",").map { part in
-      String(part.filter { $0 != " " && $0 != "\t" && $0 != "\"" })
-    }
-    guard !parts.contains(where: { ["no-store", "no-cache"].contains($0) }) else { return .zero }
-    guard let field = parts.first(where: { $0.hasPrefix("max-age=") }) else {
-      return policy.documentLife
-    }
-    let most = policy.maxDocumentLife
-    // A value that is too large counts as the largest one (RFC 9111 section 1.2.2).
-    let digits = field.dropFirst("max-age=".count)
-    let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
-    let seconds = isNumber ? Int64(digits) ?? .max : 0
-    let spent = age.flatMap { Int64($0) } ?? 0
-    guard seconds > 0, spent >= 0, spent < seconds else { return .zero }
-    return min(
-      most, .seconds(min(seconds, most.components.seconds)) - .seconds(min(spent, seconds)))
+    Freshness.life(cacheControl, age: age, atMost: policy.maxDocumentLife) ?? policy.documentLife
   }
 
   /// Removes a request that no longer waits. The document is still fetched.

@@ -7,7 +7,7 @@ struct SessionSocket: Sendable {
   enum Stage: Sendable, Equatable {
     /// `hello` was sent. Only `ping` and `connect` are accepted. Exits: connected.
     case greeted(challenge: String)
-    /// The client proved that it has the key.
+    /// The client proved that it has the key, or its upgrade had a token.
     case connected(Peer)
   }
 
@@ -21,6 +21,8 @@ struct SessionSocket: Sendable {
   }
 
   let address: String
+  /// The user whose token the upgrade had; `nil` for a client with the server's key.
+  var user: String?
   var life: SocketLife
   var stage: Stage
   /// The responses and windows that wait to be sent.
@@ -252,6 +254,8 @@ enum SessionAlarm: Hashable, Comparable, Sendable {
   case socket(ConnectionID)
   /// The next heartbeat is due, or the wait for `connect` ends.
   case beat(ConnectionID)
+  /// The token of the socket's user expires.
+  case expiry(ConnectionID)
   /// The time limit of a handler or of its cancellation has passed.
   case turn(SessionPromptID)
   /// The retry of failed writes is due.

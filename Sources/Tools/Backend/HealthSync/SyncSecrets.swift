@@ -128,35 +128,38 @@ extension SyncSecrets {
   /// - Returns: The secrets, and whether users other than the file's owner can read or change the
   ///   file.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
-    let file = file(at: path)
-    var isOpen = false
-    var content: [UInt8]
     do throws(BackendError) {
-      content = try file.readOrCreate(fresh())
+      return (try decode(file(path).readOrCreate(fresh()), path), false)
     } catch {
       guard case .openToOthers = error else { throw error }
-      isOpen = true
-      content = try file.read() ?? []
+      return (try read(path), true)
     }
-    return (try secrets(in: content, of: path), isOpen)
+  }
+
+  /// Reads a file, which must exist.
+  static func read(_ path: String) throws(BackendError) -> SyncSecrets {
+    guard let content = try file(path).read() else {
+      throw .file(path: path, detail: "No such file or directory")
+    }
+    return try decode(content, path)
   }
 
   /// Reads a file if it exists.
   ///
   /// - Throws: `.file` if the file is invalid.
   static func check(_ path: String) throws(BackendError) {
-    if let content = try file(at: path).read() { _ = try secrets(in: content, of: path) }
+    if let content = try file(path).read() { _ = try decode(content, path) }
   }
 
-  private static func file(at path: String) -> PrivateFile {
+  private static func file(_ path: String) -> PrivateFile {
     let end = path.lastIndex(of: "/")
     return PrivateFile(
       directory: end.map { String(path[..<$0]) } ?? ".",
       name: end.map { String(path[path.index(after: $0)...]) } ?? path)
   }
 
-  private static func secrets(
-    in content: [UInt8], of path: String
+  private static func decode(
+    _ content: [UInt8], _ path: String
   ) throws(BackendError) -> SyncSecrets {
     do throws(SyncSecretsFault) {
       return try SyncSecrets(content)

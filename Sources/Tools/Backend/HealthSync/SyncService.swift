@@ -19,7 +19,8 @@ struct SyncService: UploadService {
 
   var rules: SyncServer
   let store: any SyncStore
-  var secrets: SyncSecrets
+  let secrets: Renewable<SyncSecrets>
+  let tokens: TokenAuthority
   let zones: SyncZones
   let uploads: UploadFiles
   let proxies: TrustedProxies
@@ -40,7 +41,8 @@ struct SyncService: UploadService {
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {
     let configuration = setup.configuration
-    let (secrets, isOpen) = try SyncSecrets.open(configuration.syncSecretPath)
+    let (content, isOpen) = try SyncSecrets.open(configuration.syncSecretPath)
+    let secrets = Renewable(content)
     if isOpen {
       setup.log.note(
         .exposed,
@@ -60,11 +62,12 @@ struct SyncService: UploadService {
     policy.originPolicy = configuration.assistantsHere.originPolicy
     let uploads = UploadFiles(syncedIn: configuration.dataDirectory)
     let zones = SyncZones()
+    setup.access.syncSecrets.provide(secrets)
     setup.synced.provide(
       store, secrets, zones, signing: try Tokens.open(for: configuration).sign)
     return SyncService(
       rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,
-      secrets: secrets,
+      secrets: secrets, tokens: try setup.authority(),
       zones: zones, uploads: uploads, proxies: configuration.proxies,
       first: .restored(uploads.stored(at: BootClock().wall)))
   }
@@ -76,26 +79,25 @@ struct SyncService: UploadService {
   ) -> SyncServer.Input? {
     switch event {
     case .request(let id, let path, let head, let body):
-      let user = secrets.user(of: head.bearer)
+      let (call, user) = call(id, path, head, body, context)
       context.describe(id, [("user", user?.name)])
-      let call = call(id, path, head, body, context)
       return measured(
         .request(id, call, user: user, wall: BootClock().wall), head.method, &context)
     case .announced(let id, let path, let head):
-      let call = call(id, path, head, [], context)
-      return .announced(id, call, user: secrets.user(of: head.bearer))
+      let (call, user) = call(id, path, head, [], context)
+      return .announced(id, call, user: user)
     case .cut(let id, let path, let head, let body):
-      return measured(.cut(id, call(id, path, head, body, context)), head.method, &context)
+      return measured(.cut(id, call(id, path, head, body, context).call), head.method, &context)
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .received, .text, .binary, .overflow, .drained, .closed: return nil
     }
   }
 
-  /// Creates a call from the parts of a request that the rules use.
+  /// Creates a call from the parts of a request that the rules use, and finds its user.
   private func call(
     _ id: RequestID, _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8],
     _ context: Context
-  ) -> SyncCall {
+  ) -> (call: SyncCall, user: SyncUser?) {
     var call = SyncCall(head.method, path, body: body) {
       head.first($0)
     } query: {
@@ -104,8 +106,22 @@ struct SyncService: UploadService {
       Self.candidate()
     }
     call.address = context.client(of: context.hub.connection(of: id), head, through: proxies)
-    call.wrongSecret = secrets.wrong(head.bearer)
-    return call
+    let secrets = secrets.value
+    if let user = secrets.user(of: head.bearer) { return (call, user) }
+    guard let credential = tokens.providedCredential(of: head) else {
+      call.wrongSecret = secrets.wrong(head.bearer)
+      return (call, nil)
+    }
+    switch credential.checked(at: BootClock().wall, leeway: .zero) {
+    case .success(let claims):
+      call.showsSecret = false
+      // A user of the file may have a time zone there.
+      let user = secrets.users.first { $0.name == claims.user } ?? SyncUser(claims.user)
+      return (call, user)
+    case .failure(let fault):
+      call.refusedToken = fault
+      return (call, nil)
+    }
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ context: inout Context) {
@@ -225,7 +241,7 @@ extension UploadFiles {
     syncedIn data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync
   ) {
     self.init(
-      at: "\(data)/sync-uploads", maxBytes: SyncServerPolicy.maxBodyBytes,
+      at: "\(data)/sync-uploads", maxBytes: SyncServerPolicy.maxBodyBytes, maxUserBytes: 256,
       syncDirectory: syncDirectory)
   }
 }

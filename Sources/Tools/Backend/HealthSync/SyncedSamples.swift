@@ -12,7 +12,7 @@ import Synchronization
 final class SyncedSamples: Sendable {
   private struct Source {
     var store: any SyncStore
-    var secrets: SyncSecrets
+    var secrets: Renewable<SyncSecrets>
     var zones: SyncZones
     /// HMAC with SHA-256 with the key of the data directory.
     var sign: @Sendable ([UInt8]) -> [UInt8]
@@ -24,7 +24,7 @@ final class SyncedSamples: Sendable {
   ///
   /// - Parameter sign: A keyed hash function, which returns 32 bytes.
   func provide(
-    _ store: any SyncStore, _ secrets: SyncSecrets, _ zones: SyncZones,
+    _ store: any SyncStore, _ secrets: Renewable<SyncSecrets>, _ zones: SyncZones,
     signing sign: @escaping @Sendable ([UInt8]) -> [UInt8]
   ) {
     source.withLock { $0 = Source(store: store, secrets: secrets, zones: zones, sign: sign) }
@@ -38,10 +38,10 @@ final class SyncedSamples: Sendable {
     switch order {
     case .stop: return .none
     case .read(let secret, let zone):
-      guard let source = source.withLock({ $0 }), let user = source.secrets.user(of: secret) else {
-        return .unknownSecret
-      }
-      let proof = source.secrets.proof(of: user.name, signing: source.sign)
+      guard let source = source.withLock({ $0 }),
+        let user = source.secrets.value.user(of: secret)
+      else { return .unknownSecret }
+      let proof = source.secrets.value.proof(of: user.name, signing: source.sign)
       return .user(SyncedUser(user.name, zone: zone, proof: proof))
     }
   }
@@ -54,7 +54,7 @@ final class SyncedSamples: Sendable {
     _ question: HealthQuestion, of user: SyncedUser, at wall: Timestamp
   ) async -> (object: HealthObject?, failure: StoreFailure?) {
     guard let source = source.withLock({ $0 }),
-      let known = source.secrets.owner(of: user, signing: source.sign)
+      let known = source.secrets.value.owner(of: user, signing: source.sign)
     else { return (nil, nil) }
     do throws(StoreFailure) {
       let zone = source.zones.rules(of: user.zone ?? known.zone)

@@ -21,6 +21,8 @@ struct BackendSetup: Sendable {
   var runsServicesOfOneNode = true
   /// The samples that phones have synced, for the service that answers while they are away.
   let synced = SyncedSamples()
+  /// What tells the users of the backend.
+  let access = BackendAccess()
   /// The log of messages, for the service of their images.
   let messages = Provided<any MessageLog>()
 

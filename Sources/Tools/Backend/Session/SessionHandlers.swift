@@ -12,7 +12,10 @@ import Synchronization
 /// final line ending, is the response. The command inherits the environment of this process and
 /// receives the following additional variables, which are empty if they have no value:
 ///
-/// - `HOLDFAST_CONVERSATION`: The ID of the conversation.
+/// - `HOLDFAST_USER`: The user of the client's token; empty for a client with the server's key.
+/// - `HOLDFAST_CONVERSATION`: The ID of the conversation. For a user, it is a UUID that the server
+///   computes from the user and the client's ID, so that it never names the conversation of another
+///   user.
 /// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if the conversation begins with this prompt, otherwise
 ///   `0`.
 /// - `HOLDFAST_KEY`: The idempotency key of the prompt, which is not the key of the server.
@@ -65,14 +68,24 @@ final class SessionHandlers: Sendable {
   }
 
   private static func variables(of prompt: SessionPrompt) -> [String] {
-    [
-      ("CONVERSATION", prompt.conversation),
+    let (user, id) = SessionNames.split(prompt.conversation)
+    return [
+      ("USER", user ?? ""),
+      ("CONVERSATION", user == nil ? id : uuid(of: prompt.conversation)),
       ("CONVERSATION_IS_NEW", prompt.isNew ? "1" : "0"),
       ("KEY", prompt.idempotencyKey ?? ""),
       ("PROVIDER", prompt.provider ?? ""),
       ("WORKING_DIRECTORY", prompt.workingDirectory ?? ""),
       ("SYSTEM_PROMPT", prompt.systemPrompt ?? ""),
     ].map { "HOLDFAST_\($0)=\($1)" }
+  }
+
+  /// Returns a UUID of version 8 (RFC 9562 section 5.8) for a name.
+  private static func uuid(of name: String) -> String {
+    var bytes = RelaySecrets.digest(Array(name.utf8))
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return UUID128(bytes: bytes.prefix(16)).description
   }
 
   private static func result(

@@ -51,6 +51,16 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     return try key(in: content, of: path)
   }
 
+  /// Reads a key from a file, which must exist.
+  ///
+  /// - Throws: The errors of `open`, and `.file` if there is no file.
+  static func read(at path: String) throws(BackendError) -> SessionKey {
+    guard let key = try find(at: path) else {
+      throw .file(path: path, detail: "No such file or directory")
+    }
+    return key
+  }
+
   private static func read<Content>(
     _ path: String, _ read: (OwnerFile) throws(OwnerFileError) -> Content
   ) throws(BackendError) -> Content {

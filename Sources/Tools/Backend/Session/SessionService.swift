@@ -23,7 +23,8 @@ struct SessionService: Service {
   var rules: SessionServer
   let store: any SessionStore
   let stored: StoredSessions
-  let key: SessionKey
+  let key: Renewable<SessionKey>
+  let tokens: TokenAuthority
   /// The program that answers prompts. If it is `nil`, each prompt is answered with its own text.
   let handlers: SessionHandlers?
   let originPolicy: OriginPolicy
@@ -50,7 +51,9 @@ struct SessionService: Service {
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SessionService {
     let configuration = setup.configuration
-    let key = try SessionKey.open(at: configuration.sessionKeyPath)
+    let key = Renewable(try SessionKey.open(at: configuration.sessionKeyPath))
+    let tokens = try setup.authority()
+    setup.access.sessionKey.provide(key)
     let store = try await setup.store((any SessionStore).self) { () throws(StoreFailure) in
       try await SQLiteSessionStore.open(in: configuration.dataDirectory)
     }
@@ -59,6 +62,7 @@ struct SessionService: Service {
         rules: SessionServer(
           policy: configuration.session, seed: .random(in: 0 ... .max), at: BootClock().now),
         store: store, stored: try await store.stored(), key: key,
+        tokens: tokens,
         handlers: configuration.sessionHandler.map { SessionHandlers(command: $0) },
         originPolicy: configuration.assistantsHere.originPolicy, proxies: configuration.proxies)
     } catch {
@@ -105,7 +109,9 @@ struct SessionService: Service {
       return nil
     }
     let arrival = SessionServer.Arrival(
-      address: context.client(of: id, head, through: proxies), challenge: [UInt8].challenge())
+      address: context.client(of: id, head, through: proxies), challenge: [UInt8].challenge(),
+      credential: tokens.providedCredential(of: head))
+    context.describe(id, [("user", arrival.credential?.user)])
     return .opened(id, arrival, wall: BootClock().wall)
   }
 
@@ -123,9 +129,9 @@ struct SessionService: Service {
     in message: SessionClientMessage, on id: ConnectionID
   ) -> SessionServer.Proof {
     guard case .connect(let connect) = message else { return .none }
-    if let key = connect.key { return self.key.isEqual(to: key) ? .key : .none }
+    if let key = connect.key { return self.key.value.isEqual(to: key) ? .key : .none }
     guard let proof = connect.proof, let challenge = rules.challenge(of: id) else { return .none }
-    return key.signs(connect.signedText(challenge), as: proof) ? .challenge : .none
+    return key.value.signs(connect.signedText(challenge), as: proof) ? .challenge : .none
   }
 
   mutating func perform(_ effect: SessionServer.Effect, _ context: inout Context) {

@@ -17,7 +17,7 @@ struct ImageService: UploadService {
   let store: any MessageLog
   let files: any ImageContents
   let uploads: UploadFiles
-  let tokens: Tokens
+  let tokens: TokenAuthority
   /// The files of earlier processes that may be those of no image.
   let leftovers = Provided<[String]>()
   /// The queue for downloads, which thus do not wait until an upload is durable.
@@ -44,7 +44,7 @@ struct ImageService: UploadService {
     let service = ImageService(
       rules: ImageServer(
         policy: configuration.policy, removed: removed.sorted(), at: BootClock().now),
-      store: store, files: files, uploads: uploads, tokens: try Tokens.open(for: configuration),
+      store: store, files: files, uploads: uploads, tokens: try setup.authority(),
       first: .restored(unfinished), origin: configuration.publicURL?.description,
       isSecure: configuration.certificate != nil, proxies: configuration.proxies)
     service.leftovers.provide(files.leftovers)

@@ -31,26 +31,25 @@ extension Backend {
     try await change(Membership(shop: shop, user: user), isRemoved: false)
   }
 
-  /// Reloads the certificate and the list of removed members. With several nodes, what was changed in it since this node
+  /// Reloads the certificate, the list of removed members, the secrets of health sync, the key of
+  /// sessions and the keys of an identity provider. With several nodes, what was changed in the list since this node
   /// has adopted the list of all nodes is changed in that list.
   ///
-  /// - Throws: `.certificate` if its files cannot be used, and `.file` if the list is invalid. The
-  ///   former one then remains in force, and the other one is reloaded. `.store` as `removeMember`.
-  ///   Errors are logged.
+  /// - Throws: The first error: `.certificate` if its files cannot be used, or such as `.file` if the
+  ///   list is invalid. What could not be read then remains in force. `.store` as `removeMember`. Errors
+  ///   are logged.
   public func reload() async throws(BackendError) {
-    let certificate: BackendError?
+    var failure = reloadAccess(try access())
     do throws(BackendError) {
       try await reloadCertificate(isRequested: true)
-      certificate = nil
     } catch {
-      certificate = error
+      failure = failure ?? error
     }
     try await reloadRemovals()
-    if let certificate { throw certificate }
+    if let failure { throw failure }
   }
 
   private func reloadRemovals() async throws(BackendError) {
-    _ = try sockets()
     adoptSharedRemovals()
     do {
       let change = try removals.change()

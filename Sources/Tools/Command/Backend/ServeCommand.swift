@@ -35,7 +35,8 @@ enum ServeCommand {
 
   private static let syncSecrets = Parameter.optional(
     "sync-secret-file", .text("FILE"), usual: "sync-secrets in the data directory",
-    "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing")
+    "who may sync health data: lines USER SECRET [ZONE]; created with a random secret if missing; "
+      + "reloaded by SIGHUP")
 
   /// The options that each set a single value.
   private static let settings: [Assignment<BackendConfiguration>] =
@@ -75,7 +76,8 @@ enum ServeCommand {
         {"removed":[{"shop":"bakery","user":"ann"}]} denies ann access to that shop, even with a \
         valid token. An invalid file is logged (event "reload_failed"), and the previous one \
         stays in effect. A renewed certificate is also found within a minute, without a signal; \
-        open connections keep the former one.
+        open connections keep the former one. SIGHUP also reloads the secrets of health sync, the \
+        key of sessions and the keys of an identity provider.
         """,
         """
         Under systemd (Type=notify) it reports its start, reloads, its end and, with WatchdogSec=, \
@@ -105,7 +107,9 @@ enum ServeCommand {
       PushOptions.key,
       PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
+      PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life,
+      IdentityOptions.url, IdentityOptions.file, IdentityOptions.issuer, IdentityOptions.audience,
+      IdentityOptions.claims, syncSecrets,
       SessionOptions.keyFile,
       SessionOptions.handler, AdminOptions.listen, AdminOptions.tokenFile, Shared.json, action: run)
   }
@@ -180,6 +184,7 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
     AssistantOptions.read(call, into: &configuration)
+    try IdentityOptions.read(call, into: &configuration)
     (configuration.nodeName, configuration.bus) = (call[node], call[bus])
     if let url = call[database] {
       let isServer = ["postgres://", "postgresql://"].contains { url.hasPrefix($0) }

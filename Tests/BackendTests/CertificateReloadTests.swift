@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastServerSockets
 import HoldfastTestKit
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
-import HoldfastBackend
 import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
 import HoldfastServerCore
 import HoldfastTestKit
 import HoldfastWire
@@ -50,9 +51,10 @@ import Testing
 
   @Test func `without such an address, metrics are at the address for clients`() async throws {
     try await BackendRig.run { rig in
+      let client = try rig.client()
       #expect(rig.address.metrics == nil)
       for path in ["/metrics", "/livez", "/readyz", "/healthz"] {
-        #expect(try await rig.client().ask("GET", path).status == 200)
+        #expect(try await client.ask("GET", path).status == 200)
       }
     }
   }

@@ -9,8 +9,8 @@ struct OperatorWaitsTests {
   private let due = Instant.zero.advanced(by: .milliseconds(500))
 
   @Test mutating func `requests are answered once checks and figures have ended`() {
-    #expect(waits.add(1, at: .zero))
-    #expect(!waits.add(2, at: .zero))
+    #expect(waits.add(1, at: .zero) == true)
+    #expect(waits.add(2, at: .zero) == false)
     #expect(waits.due(at: .zero, isChecking: true) == [])
     #expect(waits.due(at: .zero, isChecking: false) == [])
     waits.read()
@@ -34,11 +34,11 @@ struct OperatorWaitsTests {
   @Test mutating func `figures that are still being read are not read twice`() {
     _ = waits.add(1, at: .zero)
     _ = waits.due(at: due, isChecking: true)
-    #expect(!waits.add(2, at: due))
+    #expect(waits.add(2, at: due) == false)
     #expect(waits.deadline == due.advanced(by: .milliseconds(500)))
     waits.read()
     #expect(waits.due(at: due, isChecking: false) == [2])
-    #expect(waits.add(3, at: due))
+    #expect(waits.add(3, at: due) == true)
   }
 
   @Test mutating func `a request whose client has left is not answered`() {

@@ -181,7 +181,7 @@ private enum Kiln {
 
   @Test func `changed options are those with another meaning`() throws {
     let before = try Kiln.parse("--clay a", file: "heat = 20\ncool-down = '5s'")
-    let same = try Kiln.parse("--clay a", ["KILN_COOL_DOWN": "5000ms"])
+    let same = try Kiln.parse("--clay a", ["KILN_COOL_DOWN": "5000ms"], file: "# all defaults")
     #expect(same.changedOptions(since: before) == [])
     var after = try Kiln.parse("--clay a", file: "heat = 21\nfan = true\ncode = 1\nclay = ['b']")
     #expect(after.changedOptions(since: before) == ["heat", "code", "fan"])

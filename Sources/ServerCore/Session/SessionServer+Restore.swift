@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastStorage
+import HoldfastWire
 
 // The stored state, after a start.
 extension SessionServer {

@@ -88,6 +88,31 @@ import Testing
         + "use PATH.sqlite, or postgres://user@host/name"
     ),
     (
+      ["serve", "--hook-timeout", "1s"],
+      "holdfast serve: the options for hooks need the URL of the operator's backend; "
+        + "add --hook-url, or leave the others out"
+    ),
+    (
+      ["serve", "--hook-timeout", "99ms"],
+      #"holdfast serve: --hook-timeout cannot be "99ms"; it must be a duration from 100ms to 30s, "#
+        + "such as 90s or 15m"
+    ),
+    (
+      ["serve", "--hook-timeout", "30001ms"],
+      #"holdfast serve: --hook-timeout cannot be "30001ms"; "#
+        + "it must be a duration from 100ms to 30s, such as 90s or 15m"
+    ),
+    (
+      ["serve", "--hook-url", "http://hooks.example"],
+      #"holdfast serve: --hook-url cannot be "http://hooks.example"; it must be an https URL "#
+        + "without user and fragment, or http on this machine, such as "
+        + "http://127.0.0.1:9000/holdfast"
+    ),
+    (
+      ["serve", "--log-sample", "1.1"],
+      #"holdfast serve: --log-sample cannot be "1.1"; it must be a number from 0 to 1, such as 0.01"#
+    ),
+    (
       ["policy", "show", "session", "--set", "retry.frist=1s"],
       "holdfast policy show: retry.frist is not a policy key; see `holdfast policy show session`"
     ),

@@ -10,7 +10,10 @@ extension ShopServer {
     case .refused(let refused):
       refuse(id, refused)
     case .admitted(let claims):
-      if let refused = noRoom(for: claims.user) { return refuse(id, refused) }
+      if let (refused, ceiling) = noRoom(for: claims.user) {
+        if let ceiling { metrics.refusals.add(.ceiling(ceiling)) }
+        return refuse(id, refused)
+      }
       sockets.add(
         id, of: Membership(shop: shop, user: claims.user),
         until: now.advanced(by: wall.duration(to: claims.expiresAt)))
@@ -20,15 +23,13 @@ extension ShopServer {
     }
   }
 
-  mutating func noRoom(for user: String) -> Answer? {
-    guard policy.offersStream else { return .error(503, "the stream is switched off") }
-    guard sockets.count < policy.maxConnections else {
-      metrics.refusals.add(.ceiling(.streams))
-      return busy
-    }
+  /// Returns the refusal of an upgrade for which there is no room, with the maximum that is reached;
+  /// `nil` if there is room.
+  func noRoom(for user: String) -> (answer: Answer, ceiling: Ceiling?)? {
+    guard policy.offersStream else { return (.error(503, "the stream is switched off"), nil) }
+    guard sockets.count < policy.maxConnections else { return (busy, .streams) }
     guard sockets.count(of: user) < policy.socketsPerUser else {
-      metrics.refusals.add(.ceiling(.userSockets))
-      return .error(429, "too many sockets", retryAfter: policy.socketRetry)
+      return (.error(429, "too many sockets", retryAfter: policy.socketRetry), .userSockets)
     }
     return nil
   }

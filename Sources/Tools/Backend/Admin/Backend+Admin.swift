@@ -78,7 +78,7 @@ extension Backend {
             onLoop { handler, _ in
               handler.work(on: SyncService.self) { runner in
                 runner.enter { service, _ in
-                  service.secrets.remove(user)
+                  service.secrets.change { $0.remove(user) }
                   return nil
                 }
               }

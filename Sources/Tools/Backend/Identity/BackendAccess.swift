@@ -13,6 +13,8 @@ final class Renewable<Value: Sendable>: Sendable {
   var value: Value { stored.withLock { $0 } }
 
   func renew(_ value: Value) { stored.withLock { $0 = value } }
+
+  func change(_ body: (inout Value) -> Void) { stored.withLock { body(&$0) } }
 }
 
 /// What tells the users of a backend: tokens, the secrets of health sync, and the key of sessions.

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastWire
 import Testing
 
+import HoldfastStorage
 @testable import HoldfastServerCore
 
 /// Tests of tokens of an identity provider at the routes of health sync.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -50,10 +51,14 @@ struct SyncTokenTests {
 
   @Test func `an upload with a refused token is not announced`() {
     var stage = SyncStage()
-    var call = SyncCall("POST", .sync)
-    call.upload = UploadFields { $0 == "upload-complete" ? "?0" : nil }
-    call.candidate = UUID128(high: 1, low: 1)
-    (call.showsSecret, call.refusedToken) = (true, CredentialFault("x", hasToken: true))
-    #expect(stage.feed(.announced(RequestID(1), call, user: nil)) == [])
+    var call = SyncStage.creation(isComplete: false)
+    (call.address, call.showsSecret) = ("a", true)
+    call.refusedToken = CredentialFault("x", hasToken: true)
+    for _ in 1...6 {
+      #expect(stage.feed(.announced(RequestID(1), call, user: nil)) == [])
+      _ = stage.feed(.cut(RequestID(1), call))
+    }
+    call.refusedToken = nil
+    #expect(!stage.feed(.announced(RequestID(2), call, user: SyncStage.ann)).isEmpty)
   }
 }

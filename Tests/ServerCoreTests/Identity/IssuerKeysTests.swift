@@ -23,11 +23,11 @@ struct IssuerKeysTests {
   @Test func `keys are fetched at the start, and one fetch is under way at a time`() {
     var keys = IssuerKeys(fetchedFrom: .zero)
     #expect(keys.deadline == .zero)
-    #expect(keys.begin(at: .zero))
+    #expect(keys.begin(at: .zero) == true)
     #expect(keys.deadline == nil)
-    #expect(!keys.begin(at: Self.at(100)))
+    #expect(keys.begin(at: Self.at(100)) == false)
     #expect(keys.areAwaited(at: .zero))
-    #expect(keys.fetched(Self.first, life: nil, at: Self.at(1)))
+    #expect(keys.fetched(Self.first, life: nil, at: Self.at(1)) == true)
     #expect(keys.keys == Self.first)
     #expect(!keys.areAwaited(at: Self.at(1)))
   }
@@ -46,8 +46,8 @@ struct IssuerKeysTests {
 
   @Test func `a fetch is not due before its time`() {
     var keys = Self.fetched()
-    #expect(!keys.begin(at: Self.at(299.999)))
-    #expect(keys.begin(at: Self.at(300)))
+    #expect(keys.begin(at: Self.at(299.999)) == false)
+    #expect(keys.begin(at: Self.at(300)) == true)
   }
 
   @Test func `a failed fetch keeps the former keys, and is repeated after a minute`() {
@@ -66,52 +66,52 @@ struct IssuerKeysTests {
     #expect(keys.deadline == Self.at(12))
     #expect(keys.retryAfter(at: Self.at(2)) == .seconds(11))
     #expect(keys.retryAfter(at: Self.at(20)) == .seconds(1))
-    #expect(!keys.waits(forKey: "a", for: .rs256, at: Self.at(3)))
+    #expect(keys.waits(forKey: "a", for: .rs256, at: Self.at(3)) == false)
   }
 
   @Test func `a known key never waits, whether it fits or not`() {
     var keys = Self.fetched()
-    #expect(!keys.waits(forKey: "a", for: .rs256, at: Self.at(1)))
-    #expect(!keys.waits(forKey: "a", for: .es256, at: Self.at(1)))
+    #expect(keys.waits(forKey: "a", for: .rs256, at: Self.at(1)) == false)
+    #expect(keys.waits(forKey: "a", for: .es256, at: Self.at(1)) == false)
     #expect(keys.deadline == Self.at(300))
   }
 
   @Test func `an unknown key is fetched at once, and requests wait for that fetch`() {
     var keys = Self.fetched()
-    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(1)))
+    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(1)) == true)
     #expect(keys.deadline == Self.at(1))
-    #expect(keys.begin(at: Self.at(1)))
-    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(2)))
-    #expect(keys.fetched(Self.first + Self.second, life: nil, at: Self.at(2)))
-    #expect(!keys.waits(forKey: "b", for: .rs256, at: Self.at(3)))
+    #expect(keys.begin(at: Self.at(1)) == true)
+    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(2)) == true)
+    #expect(keys.fetched(Self.first + Self.second, life: nil, at: Self.at(2)) == true)
+    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(3)) == false)
   }
 
   @Test func `unknown keys are fetched once a minute at most`() {
     var keys = Self.fetched(life: .seconds(3_600))
-    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(1)))
+    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(1)) == true)
     _ = keys.begin(at: Self.at(1))
-    #expect(!keys.fetched(Self.first, life: .seconds(3_600), at: Self.at(2)))
-    #expect(!keys.waits(forKey: "b", for: .rs256, at: Self.at(2)))
-    #expect(!keys.waits(forKey: "c", for: .rs256, at: Self.at(60.999)))
+    #expect(keys.fetched(Self.first, life: .seconds(3_600), at: Self.at(2)) == false)
+    #expect(keys.waits(forKey: "b", for: .rs256, at: Self.at(2)) == false)
+    #expect(keys.waits(forKey: "c", for: .rs256, at: Self.at(60.999)) == false)
     #expect(keys.deadline == Self.at(3_602))
-    #expect(keys.waits(forKey: "c", for: .rs256, at: Self.at(61)))
+    #expect(keys.waits(forKey: "c", for: .rs256, at: Self.at(61)) == true)
   }
 
   @Test func `keys of a file are never fetched`() {
     var keys = IssuerKeys(Self.first)
     #expect(keys.deadline == nil)
-    #expect(!keys.waits(forKey: "b", for: .rs256, at: .zero))
+    #expect(keys.waits(forKey: "b", for: .rs256, at: .zero) == false)
     keys.renew(at: .zero)
-    #expect(!keys.begin(at: .zero))
-    #expect(!keys.replace(with: Self.first))
-    #expect(keys.replace(with: Self.second))
+    #expect(keys.begin(at: .zero) == false)
+    #expect(keys.replace(with: Self.first) == false)
+    #expect(keys.replace(with: Self.second) == true)
     #expect(keys.keys == Self.second)
   }
 
   @Test func `an operator can have keys fetched before their time`() {
     var keys = Self.fetched()
     keys.renew(at: Self.at(5))
-    #expect(keys.begin(at: Self.at(5)))
+    #expect(keys.begin(at: Self.at(5)) == true)
     keys.renew(at: Self.at(5))
     #expect(keys.deadline == nil)
   }

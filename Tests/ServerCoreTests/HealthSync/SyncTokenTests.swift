@@ -3,7 +3,6 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
-import HoldfastStorage
 @testable import HoldfastServerCore
 
 /// Tests of tokens of an identity provider at the routes of health sync.

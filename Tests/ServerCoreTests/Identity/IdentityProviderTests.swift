@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastServerCore
+@testable import HoldfastWire
 
 /// Tests of the rules for tokens of an identity provider.
 struct IdentityProviderTests {

@@ -31,7 +31,7 @@ final class SyncedSamples: Sendable {
   }
 
   /// Forgets a user. The user's samples are erased from the store.
-  func forget(_ user: String) { source.withLock { $0?.secrets.remove(user) } }
+  func forget(_ user: String) { source.withLock { $0?.secrets.change { $0.remove(user) } } }
 
   /// Returns the choice that a phone's order makes.
   func choice(of order: SyncedOrder) -> SyncedChoice {

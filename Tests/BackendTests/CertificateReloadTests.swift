@@ -55,7 +55,9 @@ import Testing
   }
 
   private static func figure(_ name: String, of rig: BackendRig) async throws -> Int? {
-    let page = try await rig.backend.sockets().run { handler, _ in handler.metrics }
+    let page = try await rig.backend.sockets().run { handler, hub in
+      handler.metrics(.ok, on: hub)
+    }
     let line = page.split(separator: "\n").first { $0.hasPrefix("holdfast_tls_\(name) ") }
     return line?.split(separator: " ").last.flatMap { Int($0) }
   }

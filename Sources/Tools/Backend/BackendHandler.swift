@@ -491,7 +491,7 @@ struct BackendHandler: SocketHandler {
   // MARK: - Its own routes
 
   /// Returns the metrics of all services and of the process.
-  private func metrics(_ ready: ServiceHealth, on hub: SocketHub) -> String {
+  func metrics(_ ready: ServiceHealth, on hub: SocketHub) -> String {
     var page = MetricsPage()
     page.describe(version: MCPResult.serverVersion, isReady: ready == .ok)
     process.report(to: &page)

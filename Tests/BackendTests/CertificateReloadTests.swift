@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastServerCore
 import HoldfastServerSockets
 import HoldfastTestKit
 import Testing

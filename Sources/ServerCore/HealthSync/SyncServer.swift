@@ -192,7 +192,7 @@ extension SyncServer {
 }
 
 extension SyncServer {
-  /// Refuses a request, answers it, or starts the work that it needs.
+  /// Refuses a request, answers it, or starts its work.
   mutating func take(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?, wall: Timestamp
   ) {
@@ -216,6 +216,13 @@ extension SyncServer {
     guard work.count < policy.maxRequests else {
       return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
     }
+    begin(id, call, of: user, wall: wall)
+  }
+
+  /// Starts the work that a user's request needs.
+  private mutating func begin(
+    _ id: RequestID, _ call: SyncCall, of user: SyncUser, wall: Timestamp
+  ) {
     switch call.path {
     case .dashboard: break  // answered above
     case .sync where call.method == "GET":

@@ -158,8 +158,7 @@ public actor Backend {
     do throws(BackendError) {
       // A move may have ended before the files were locked.
       if membership == nil { try demandFiles() }
-      let sockets = try await openSockets(
-        on: port, services, hooks, setup.access.tokens.value)
+      let sockets = try await openSockets(on: port, services, hooks, setup.access.tokens.value)
       state = .running(Running(sockets: sockets, services: services, access: setup.access))
       certificate?.follow(self, every: configuration.certificateInterval)
       await beginAdmin(sockets, services, setup)

@@ -296,15 +296,19 @@ struct BackendHandler: SocketHandler {
       var line = LogLine(.crowded)
       line.address = NetworkAddress(address)
       log.note(line)
-    case .woke:
-      hooks?.tick(at: hub.now)
-      if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
-      answerWaiting(on: hub)
-      fetchKeys(on: hub)
-      for (index, deadline) in deadlines.enumerated() {
-        guard let deadline, deadline <= hub.now else { continue }
-        work(on: index) { $0.tick() }
-      }
+    case .woke: woke(on: hub)
+    }
+  }
+
+  /// Does what is due at this time.
+  private mutating func woke(on hub: SocketHub) {
+    hooks?.tick(at: hub.now)
+    if let outcomes = checks.tick(at: hub.now) { answerHealth(outcomes, on: hub) }
+    answerWaiting(on: hub)
+    fetchKeys(on: hub)
+    for (index, deadline) in deadlines.enumerated() {
+      guard let deadline, deadline <= hub.now else { continue }
+      work(on: index) { $0.tick() }
     }
   }
 

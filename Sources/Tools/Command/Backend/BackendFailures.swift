@@ -18,8 +18,7 @@ extension CommandFailure {
       self.init(
         .failed, error.description,
         remedy: "check ListenStream= and FileDescriptorName= of the socket's unit")
-    case .store(let failure):
-      self.init(failure)
+    case .store(let failure): self.init(failure)
     case .file:
       self.init(
         .failed, error.description,
@@ -42,8 +41,7 @@ extension CommandFailure {
       self.init(
         .failed, error.description,
         remedy: "raise it with ulimit -n, or LimitNOFILE= of systemd, to \(least) or more")
-    case .alreadyStarted, .notRunning:
-      self.init(.failed, error.description)
+    case .alreadyStarted, .notRunning: self.init(.failed, error.description)
     }
   }
 

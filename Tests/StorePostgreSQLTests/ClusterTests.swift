@@ -34,6 +34,26 @@ struct ClusterTests {
     }
   }
 
+  @Test func `posts of one batch with the same time get times in their order`() async throws {
+    let scratch = try Scratch()
+    let database = try await TestDatabase()
+    let shop = try #require(ShopID("s"))
+    let log = try await PostgreSQLMessageLog(
+      of: try await database.node(in: scratch("a"), name: "a"), stampsPosts: true)
+    let times: [Int64] = [5_000_000, 5_000_000, 4_000_000, 5_000_500, 9_000_000, 9_000_000]
+    let outcomes = await log.append(
+      times.enumerated().map { post(UInt64($0.offset), in: shop, at: $0.element) })
+    let stamped = try outcomes.map { outcome in
+      guard case .posted(let message, isNew: true) = try outcome.get() else { return Int64(-1) }
+      return message.createdAt.nanoseconds
+    }
+    #expect(stamped == [5_000_000, 5_001_000, 5_002_000, 5_003_000, 9_000_000, 9_001_000])
+    let start = ShopPosition(epoch: try await log.head(of: shop).epoch, offset: 0)
+    let page = try await log.page(.after(start, limit: 10), of: shop)
+    #expect(page.messages.map(\.createdAt.nanoseconds) == stamped)
+    await log.close()
+  }
+
   @Test func `posts of three nodes have dense offsets, and times in their order`() async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()

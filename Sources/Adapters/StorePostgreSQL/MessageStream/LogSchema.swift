@@ -104,6 +104,7 @@ enum LogSchema {
       v_ends bigint[];
       v_places bigint[];
       v_lasts bigint[];
+      v_times bigint[];
       v_codes bigint[] := '{}';
       v_offsets bigint[] := '{}';
       v_shop int; v_room int; v_count int; v_time bigint; v_claim int := 1;
@@ -166,12 +167,20 @@ enum LogSchema {
           SELECT 1 FROM unnest(p_rooms, p_keys) u(room, key)
           JOIN edits x ON x.shop = v_shops[u.room] AND x.key = u.key)
       THEN
+        v_times := p_times;
+        IF p_stamps THEN
+          -- Each time is later than those before it in its shop, also within the batch.
+          v_times := ARRAY(
+            SELECT greatest(v_lasts[room],
+              max(time - 1000 * number) OVER (PARTITION BY room ORDER BY number)) + 1000 * number
+            FROM unnest(p_rooms, p_numbers, p_times) WITH ORDINALITY u(room, number, time, place)
+            ORDER BY place);
+        END IF;
         INSERT INTO messages(shop, "offset", place, id, author, username, text, created_at,
           updated_at, is_edited, parent, key)
         SELECT v_shops[room], v_ends[room] + number, v_places[room] + number, id, author, username,
-          text, greatest(created_at, v_lasts[room] + 1000 * number), updated_at, is_edited, parent,
-          key
-        FROM unnest(p_rooms, p_numbers, p_ids, p_authors, p_usernames, p_texts, p_times, p_updates,
+          text, created_at, updated_at, is_edited, parent, key
+        FROM unnest(p_rooms, p_numbers, p_ids, p_authors, p_usernames, p_texts, v_times, p_updates,
           p_flags, p_parents, p_keys) u(room, number, id, author, username, text, created_at,
             updated_at, is_edited, parent, key);
         SELECT array_agg(CASE
@@ -182,10 +191,8 @@ enum LogSchema {
         FROM unnest(p_rooms, p_numbers, p_parents) u(room, number, parent);
         PERFORM end_write(p_run, p_lane, p_number, v_codes || v_offsets);
         RETURN QUERY SELECT code, "offset", NULL::bigint, NULL::uuid, NULL::bytea, NULL::bytea,
-          NULL::bytea, greatest(time, v_lasts[room] + 1000 * number), NULL::bigint, NULL::boolean,
-          NULL::uuid
-        FROM unnest(v_codes, v_offsets, p_times, p_rooms, p_numbers)
-          u(code, "offset", time, room, number);
+          NULL::bytea, time, NULL::bigint, NULL::boolean, NULL::uuid
+        FROM unnest(v_codes, v_offsets, v_times) u(code, "offset", time);
         RETURN;
       END IF;
     """

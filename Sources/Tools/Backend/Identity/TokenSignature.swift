@@ -56,10 +56,7 @@ enum TokenSignature {
       unsafe BN_free(n)
       unsafe BN_free(e)
     }
-    return unsafe key("RSA") { build in
-      unsafe OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1
-        && OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1
-    }
+    return unsafe key("RSA") { build in unsafe holdfast_push_rsa(build, n, e) == 1 }
   }
 
   /// Returns a key of P-256, or `nil` if the point is not on the curve.
@@ -68,10 +65,7 @@ enum TokenSignature {
     let point = [4] + x + y
     return unsafe point.withUnsafeBytes { bytes in
       unsafe key("EC") { build in
-        unsafe OSSL_PARAM_BLD_push_utf8_string(
-          build, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1
-          && OSSL_PARAM_BLD_push_octet_string(
-            build, OSSL_PKEY_PARAM_PUB_KEY, bytes.baseAddress, bytes.count) == 1
+        unsafe holdfast_push_p256(build, bytes.baseAddress, bytes.count) == 1
       }
     }
   }

@@ -63,7 +63,7 @@ struct BackendHandler: SocketHandler {
   private var checking: [Asked] = []
   private var checks: StoreChecks
   /// The requests that wait for checks and figures, at most one for each connection.
-  private var waits = OperatorWaits<Asked>()
+  private var waits: OperatorWaits<Asked>
   private let reading: ProcessReading
   /// The last figures of the process.
   private var process = ProcessFigures()
@@ -88,7 +88,8 @@ struct BackendHandler: SocketHandler {
   ///
   /// The first service with a matching route receives a request.
   ///
-  /// - Parameter checkLimit: The maximum time that `/healthz` waits for the checks of the stores.
+  /// - Parameter checkLimit: The maximum time that `/healthz` waits for the checks of the stores. Other
+  ///   requests of operators wait a tenth of it.
   init(
     _ services: [any Service], log: BackendLog, checkLimit: Duration = StoreChecks.limit
   ) {
@@ -108,6 +109,7 @@ struct BackendHandler: SocketHandler {
     (self.certificate, hookCaller) = (certificate, hooks)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
+    waits = OperatorWaits(limit: checkLimit / 10)
   }
 
   /// Starts the services. This method is called once, before the first event.

@@ -7,7 +7,9 @@ import HoldfastCore
 struct OperatorWaits<Asked> {
   /// The maximum time that an answer waits. With it, an answer takes less than 1 s, which monitors
   /// and balancers allow at least.
-  static var limit: Duration { .milliseconds(500) }
+  static var usualLimit: Duration { .milliseconds(500) }
+
+  private let limit: Duration
 
   /// The time at which the requests are answered at the latest; `nil` if none waits.
   private(set) var deadline: Instant?
@@ -15,10 +17,12 @@ struct OperatorWaits<Asked> {
   /// Whether figures are being read.
   private(set) var isReading = false
 
+  init(limit: Duration = Self.usualLimit) { self.limit = limit }
+
   /// Adds a request. Returns whether to begin a reading of figures.
   mutating func add(_ asked: Asked, at now: Instant) -> Bool {
     waiting.append(asked)
-    deadline = deadline ?? now.advanced(by: Self.limit)
+    deadline = deadline ?? now.advanced(by: limit)
     defer { isReading = true }
     return !isReading
   }

@@ -73,7 +73,7 @@ class Operator:
 
 def start(peer, *options):
     """Starts a backend whose socket for operators has a short path."""
-    backend = Backend(peer, "--log-format", "json", *options)
+    backend = Backend(peer, "--log-format", "json", "--posts-per-second", 1000, *options)
     place = "unix:" + peer.path("s")
     backend.options = (*backend.options, "--admin-listen", place)
     return backend.start(), Operator(place)

@@ -239,7 +239,7 @@ import Testing
     async throws
   {
     let scratch = try Scratch()
-    guard geteuid() == 0, unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=2m") == 0 else {
+    guard geteuid() == 0, unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=4m") == 0 else {
       try Test.cancel("mounting is not allowed here")
     }
     defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }

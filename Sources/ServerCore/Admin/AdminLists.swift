@@ -21,7 +21,7 @@ public struct AdminConnection: Sendable, Hashable {
 
   /// The number that also names the connection in the log.
   public var id: ConnectionID
-  /// What the connection is for.
+  /// The service that the connection uses.
   public var kind: Kind
   /// The user, if known.
   public var user: String?
@@ -35,7 +35,7 @@ public struct AdminConnection: Sendable, Hashable {
   public var age: Duration
   /// The number of bytes that were sent on the connection.
   public var sent: UInt64
-  /// What the client says about its software, cut to 128 bytes.
+  /// The client's `User-Agent`, cut to 128 Unicode scalars.
   public var agent: String?
 
   /// Creates a connection of an unknown user.

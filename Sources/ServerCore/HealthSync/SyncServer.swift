@@ -216,11 +216,11 @@ extension SyncServer {
     guard work.count < policy.maxRequests else {
       return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
     }
-    begin(id, call, of: user, wall: wall)
+    start(id, call, of: user, wall: wall)
   }
 
   /// Starts the work that a user's request needs.
-  private mutating func begin(
+  private mutating func start(
     _ id: RequestID, _ call: SyncCall, of user: SyncUser, wall: Timestamp
   ) {
     switch call.path {

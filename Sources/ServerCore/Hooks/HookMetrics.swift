@@ -1,17 +1,17 @@
 import HoldfastCore
 
-/// What became of a question or a report.
+/// The result of a question or a report.
 enum HookResult: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
   case allowed, denied
   /// No usable answer arrived.
   case failed
   case timedOut = "timed_out"
-  /// Nothing was sent, because too many requests were under way.
+  /// The question was not sent, because too many requests were in progress.
   case crowded
-  /// Nothing was sent, because the user had too many questions.
+  /// The question was not sent, because too many of the user's questions were waiting.
   case limited
   case delivered
-  /// A report was not sent, because too many waited.
+  /// The report was not sent, because too many were waiting.
   case dropped
 
   static func < (left: HookResult, right: HookResult) -> Bool { left.rawValue < right.rawValue }

@@ -17,7 +17,7 @@ public enum HookEvent: String, Sendable, Hashable, Codable, CaseIterable, Compar
 
 /// The limits of the questions to the operator's backend.
 public struct HookPolicy: Sendable, Hashable, Codable {
-  /// What happens to a client if the operator's backend gives no answer.
+  /// The treatment of a client if the operator's backend does not answer.
   public enum Failure: String, Sendable, Hashable, Codable, CaseIterable {
     /// The client is let in, and its post is stored.
     case open
@@ -32,7 +32,7 @@ public struct HookPolicy: Sendable, Hashable, Codable {
   public var events = Set(HookEvent.allCases)
   /// The time limit of a request, and of the wait before it is sent.
   public var timeout = Duration.seconds(2)
-  /// What happens if there is no answer.
+  /// The treatment of clients if there is no answer.
   public var onFailure = Failure.closed
   /// The maximum number of requests at once. A backend that answers in 20 ms then takes 3,200 a
   /// second.

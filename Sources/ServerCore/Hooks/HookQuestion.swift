@@ -71,7 +71,7 @@ public struct HookPost: Sendable, Hashable, Codable {
 
 /// A question to the operator's backend.
 public struct HookQuestion: Sendable, Hashable, Codable {
-  /// What a client wants.
+  /// The action that a client requests.
   public enum Subject: Sendable, Hashable, Codable {
     /// A socket.
     case connect
@@ -88,7 +88,7 @@ public struct HookQuestion: Sendable, Hashable, Codable {
 
   /// The client.
   public var client: HookClient
-  /// What the client wants.
+  /// The requested action.
   public var subject: Subject
   /// The time at which its request arrived.
   public var at: Timestamp

@@ -34,7 +34,7 @@ public struct ProcessFigures: Sendable, Hashable {
 
   /// The space of a file system.
   public struct Disk: Sendable, Hashable {
-    /// What the backend stores there: `data` for the data directory.
+    /// The name of the content that the backend stores there: `data` for the data directory.
     public var name: String
     /// The number of bytes that this process may still use.
     public var freeBytes: UInt64

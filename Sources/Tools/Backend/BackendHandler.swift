@@ -36,7 +36,7 @@ struct BackendHandler: SocketHandler {
 
   private var places: [Place]
   let log: BackendLog
-  /// What serves operators; `nil` if there is no address for them, and no other node.
+  /// The parts that serve operators; `nil` if there is no address for them, and no other node.
   let admin: AdminDesk?
   /// The way to the node that runs the absent services; `nil` if there is none.
   private let passage: NodePassage?
@@ -80,7 +80,7 @@ struct BackendHandler: SocketHandler {
     var request: RequestID
     var route: OwnRoute
     var since: Instant
-    /// What the log shows about the request.
+    /// The facts about the request for the log.
     var line: LogLine
   }
 

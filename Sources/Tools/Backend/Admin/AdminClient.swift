@@ -56,16 +56,9 @@ public struct AdminClient: Sendable {
         timeout: Self.timeout, maxBodyBytes: Self.maxBodyBytes))
   }
 
-  /// Returns a segment of a path with all but unreserved characters encoded (RFC 3986 section 2.3).
+  /// Returns a segment of a path with all but letters, digits, `-`, `_` and `~` encoded. A segment of
+  /// dots would otherwise be removed (RFC 3986 section 5.2.4).
   static func encoded(_ segment: String) -> String {
-    segment.utf8.reduce(into: "") { text, byte in
-      let scalar = Unicode.Scalar(byte)
-      let isKept = byte < 0x80 && (Character(scalar).isLetter || Character(scalar).isNumber)
-      if isKept || "-_~".unicodeScalars.contains(scalar) {
-        text.unicodeScalars.append(scalar)
-      } else {
-        text += "%" + Hex.text(of: [byte]).uppercased()
-      }
-    }
+    segment.percentEncoded.replacing(".", with: "%2E")
   }
 }

@@ -6,7 +6,7 @@ import HoldfastServerSockets
 import HoldfastStorage
 import HoldfastWire
 
-/// What a handler needs to serve operators and the erasures that other nodes pass on.
+/// The parts with which a handler serves operators, and erasures that other nodes pass on.
 struct AdminDesk: Sendable {
   /// The token that operators present; `nil` if the address is a Unix domain socket without one.
   let token: AdminToken?

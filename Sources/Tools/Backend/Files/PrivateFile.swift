@@ -6,6 +6,17 @@ struct PrivateFile {
   let directory: String
   let name: String
 
+  init(directory: String, name: String) {
+    (self.directory, self.name) = (directory, name)
+  }
+
+  /// Splits a path, of which the directory may be missing.
+  init(path: String) {
+    let end = path.lastIndex(of: "/")
+    directory = end.map { String(path[..<$0]) } ?? "."
+    name = end.map { String(path[path.index(after: $0)...]) } ?? path
+  }
+
   var path: String { "\(directory)/\(name)" }
 
   /// The maximum size of a file that is read. Secrets and lists of names need far less.

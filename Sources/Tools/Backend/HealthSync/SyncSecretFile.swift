@@ -14,10 +14,7 @@ struct SyncSecretFile: Sendable {
   /// - Throws: `.denied` if the file cannot be written.
   func remove(_ user: String) async throws(StoreFailure) {
     await forget(user)
-    let end = path.lastIndex(of: "/")
-    let file = PrivateFile(
-      directory: end.map { String(path[..<$0]) } ?? ".",
-      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+    let file = PrivateFile(path: path)
     do throws(BackendError) {
       guard let content = try file.read() else { return }
       if let rest = SyncSecrets.content(content, without: user) { try file.replace(with: rest) }

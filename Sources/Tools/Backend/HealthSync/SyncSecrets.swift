@@ -129,7 +129,7 @@ extension SyncSecrets {
   ///   file.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
     do throws(BackendError) {
-      return (try decode(file(path).readOrCreate(fresh()), path), false)
+      return (try decode(PrivateFile(path: path).readOrCreate(fresh()), path), false)
     } catch {
       guard case .openToOthers = error else { throw error }
       return (try read(path), true)
@@ -138,7 +138,7 @@ extension SyncSecrets {
 
   /// Reads a file, which must exist.
   static func read(_ path: String) throws(BackendError) -> SyncSecrets {
-    guard let content = try file(path).read() else {
+    guard let content = try PrivateFile(path: path).read() else {
       throw .file(path: path, detail: "No such file or directory")
     }
     return try decode(content, path)
@@ -148,14 +148,7 @@ extension SyncSecrets {
   ///
   /// - Throws: `.file` if the file is invalid.
   static func check(_ path: String) throws(BackendError) {
-    if let content = try file(path).read() { _ = try decode(content, path) }
-  }
-
-  private static func file(_ path: String) -> PrivateFile {
-    let end = path.lastIndex(of: "/")
-    return PrivateFile(
-      directory: end.map { String(path[..<$0]) } ?? ".",
-      name: end.map { String(path[path.index(after: $0)...]) } ?? path)
+    if let content = try PrivateFile(path: path).read() { _ = try decode(content, path) }
   }
 
   private static func decode(

@@ -2,8 +2,7 @@ import HoldfastCore
 import HoldfastPorts
 import HoldfastServerCore
 
-/// What a service wants to pass to its rules, and may only after the operator's backend has allowed
-/// it.
+/// An input that a service passes to its rules only after the operator's backend has allowed it.
 enum HookRequest: Sendable {
   /// An upgrade that opens a socket.
   case connect(ConnectionID)
@@ -36,7 +35,7 @@ enum HookRequest: Sendable {
 
   /// Returns the question to the operator's backend.
   ///
-  /// - Parameter line: What the log shows about the request.
+  /// - Parameter line: The facts about the request for the log.
   func question(_ line: LogLine) -> HookQuestion {
     switch self {
     case .connect: HookQuestion(.connect, of: HookClient(line), at: Self.wall)

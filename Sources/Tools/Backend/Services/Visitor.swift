@@ -3,11 +3,11 @@ import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastServerSockets
 
-/// What operators see of a client beside the facts of the log.
+/// The facts about a client that operators see in addition to those of the log.
 struct Visitor: Sendable {
   /// The client's address.
   var address: String?
-  /// What the client says about its software.
+  /// The client's `User-Agent`.
   var agent: String?
 
   /// The maximum length of `agent`, in Unicode scalars.

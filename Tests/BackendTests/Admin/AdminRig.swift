@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastPorts
+import HoldfastServerCore
 import HoldfastTestKit
 import HoldfastWire
 import Testing
@@ -22,6 +23,8 @@ struct AdminRig {
     let address = try AdminAddress(place)
     try await BackendRig.run(in: scratch("data")) {
       $0.admin = address
+      // Tests post faster than people do.
+      $0.policy.postBurst = 1_000
       configure(&$0)
     } _: { rig in
       try await body(

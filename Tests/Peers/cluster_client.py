@@ -100,9 +100,7 @@ class Cluster:
         self.start_balancer(program)
 
     def start_balancer(self, program):
-        whole, self.peer.program = self.peer.program, program
-        self.balancer = self.peer.start("-f", self.peer.path("haproxy.cfg"), stdout=self.peer.log)
-        self.peer.program = whole
+        self.balancer = self.peer.start("-f", self.peer.path("haproxy.cfg"), program=program, stdout=self.peer.log)
 
     def kill(self):
         for node in self.nodes:

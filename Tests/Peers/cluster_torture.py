@@ -14,6 +14,7 @@ import time
 import session_client
 from cluster_assistant import Assistant, Phone
 from cluster_client import Cluster, ClusterWorld
+from message_followers import Follower
 from message_wire import API, SHOP, check, check_that
 from peer import Broken, haproxy, main, sdk
 from session_client import make_handler
@@ -49,7 +50,7 @@ backend services
 # Each node passes on what it does not serve itself.
 ONE_BACKEND = TWO_BACKENDS[:TWO_BACKENDS.index("\nbackend services") + 1].replace(
     "default_backend services", "default_backend every")
-SHORT, LONG = 3, 12  # seconds of a freeze: a node keeps its lease, and has lost it
+SHORT = 3  # seconds of a freeze after which a node still has its lease; --freeze is that of the long one
 CALM = 60  # within how many seconds all clients are served after a fault, and at rest after their last change
 PAUSE = 0.3  # seconds between two prompts of a client
 KINDS = ("posts", "prompts", ("questions", 0), ("questions", 1))
@@ -63,7 +64,8 @@ WAYS = {
     "cut of reports": ("cut", None),
     "kill of the balancer": ("kill_balancer", None),
 }
-MOVING = ("kill", "stop", "long_freeze")  # faults that take the role from the node that has it
+UPGRADE = "upgrade of all nodes"  # only with --former
+MOVING = ("kill", "stop", "long_freeze", "upgrade")  # faults that take the role from the node that has it
 SLOW = ("failover", "restart", "freeze_primary")  # faults that may last longer than a lease on a busy machine
 
 
@@ -84,6 +86,8 @@ class Balanced(Cluster):
 
     def __init__(self, peer, *options):
         super().__init__(peer, *options)
+        for node in self.nodes:
+            node.program = peer.options.former
         self.template = ONE_BACKEND if peer.options.one_backend else TWO_BACKENDS
         if peer.options.one_backend:
             for node in self.nodes:
@@ -122,6 +126,7 @@ class Shops(ClusterWorld):
             "DELETE", f"{API}/messages/{self.first}", token)).status)
         self.proxy = await self.open_proxy().start()
         await self.employ()
+        self.followers += [Follower(self, f"eve-{number}") for number in range(self.peer.options.followers - 2)]
 
     def begin(self):
         """Starts the clients. Returns the tasks of those that write, and of those that follow."""
@@ -284,12 +289,15 @@ class Torture:
                 await asyncio.sleep(0.1)
             await asyncio.to_thread(node.start)
         elif way == "stop":
-            node.child.send_signal(signal.SIGTERM)
-            check("exit status of serve after SIGTERM", 0, await asyncio.to_thread(node.child.wait, 15))
-            await asyncio.to_thread(node.start)
+            await self.restart(node)
+        elif way == "upgrade":
+            for node in chance.sample(self.cluster.nodes, 3):
+                node.program = None
+                await self.restart(node)
+                await self.healthy(f"in an {UPGRADE}")
         elif way in ("long_freeze", "short_freeze"):
             node.child.send_signal(signal.SIGSTOP)
-            await asyncio.sleep(LONG if way == "long_freeze" else SHORT)
+            await asyncio.sleep(self.peer.options.freeze if way == "long_freeze" else SHORT)
             node.child.send_signal(signal.SIGCONT)
         elif way == "failover":
             killed = await asyncio.to_thread(database.fail_over)
@@ -306,11 +314,17 @@ class Torture:
             await asyncio.sleep(chance.uniform(0, 2))
             self.cluster.start_balancer(haproxy())
 
+    @staticmethod
+    async def restart(node):
+        node.child.send_signal(signal.SIGTERM)
+        check("exit status of serve after SIGTERM", 0, await asyncio.to_thread(node.child.wait, 15))
+        await asyncio.to_thread(node.start)
+
     # Rounds
 
     async def play_round(self, name):
         self.round, self.way = self.round + 1, name
-        way, has_role = WAYS[name]
+        way, has_role = WAYS.get(name, ("upgrade", True))
         self.tasks = self.start_all()
         self.begin_count()
         await self.served("before a fault", 2)
@@ -381,7 +395,8 @@ class Torture:
 
     async def play(self):
         # The order of the faults depends on the seed alone.
-        options, deck, chance = self.peer.options, [], random.Random(self.peer.seed)
+        options, chance = self.peer.options, random.Random(self.peer.seed)
+        deck = [UPGRADE] if options.former else []
         await self.healthy("at first")
         await self.shops.hire()
         self.tasks, limit = [], time.monotonic() + self.peer.seconds
@@ -410,6 +425,11 @@ def play(peer):
 
 def add(parser):
     parser.add_argument("--rounds", type=int, default=0, help="how many faults (as many as begin in --seconds)")
+    parser.add_argument("--former", metavar="PROGRAM",
+                        help="an older holdfast, with which all nodes begin; the first fault is their upgrade")
+    parser.add_argument("--followers", type=int, default=2, help="how many sockets follow the shop (2)")
+    parser.add_argument("--freeze", type=float, default=12,
+                        help="seconds of a long freeze, in which a node loses its lease (12)")
     parser.add_argument("--one-backend", action="store_true",
                         help="each node has --cluster-listen, and the balancer one backend")
 

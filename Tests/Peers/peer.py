@@ -107,9 +107,9 @@ class Peer:
     def is_over(self):
         return time.monotonic() >= self.end
 
-    def start(self, *words, **options):
+    def start(self, *words, program=None, **options):
         child = subprocess.Popen(
-            [self.program, *map(str, words)], stderr=self.log, preexec_fn=end_with_parent,
+            [program or self.program, *map(str, words)], stderr=self.log, preexec_fn=end_with_parent,
             **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options})
         self.children.append(child)
         return child
@@ -143,7 +143,7 @@ class Backend:
         self.peer, self.options = peer, options
         # Not one that the kernel selects for other sockets, since it is used again after a kill.
         self.port, self.child = random.SystemRandom().randrange(10_240, 32_768), None
-        self.data = peer.path("backend")
+        self.data, self.program = peer.path("backend"), None
 
     def start(self):
         check_that("holdfast serve starts", self.attempt() is None, "one line with its address", "no output")
@@ -152,7 +152,8 @@ class Backend:
     def attempt(self):
         """Starts a process. Returns None once it listens, or the exit status if it ends instead."""
         self.child = self.peer.start(
-            "serve", "--data", self.data, "--port", self.port, "--json", *self.options)
+            "serve", "--data", self.data, "--port", self.port, "--json", *self.options,
+            program=self.program)
         line = self.child.stdout.readline()
         if not line:
             return self.child.wait(10)

@@ -144,7 +144,7 @@ docs: setup ## builds the API reference of all products into .build/docs, and sa
 playground: setup ## builds the page on which policies are tried out with a fleet
 	@scripts/playground
 
-bench: setup ## measures in comparison with peers and limits, under 5 minutes; ONLY=ingest for one
+bench: setup ## measures in comparison with peers and limits, about 12 minutes; ONLY=ingest for one
 	@SWIFT="$(SWIFT)" scripts/bench $(ONLY:%=--only %)
 
 instructions: setup ## compares the instructions of one engine input with Benchmarks/instructions.txt

@@ -319,12 +319,12 @@ class World:
 
     async def steadily(self, *arguments):
         """Fetches a page, again if it is lost."""
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + 90
         while True:
             try:
                 return await self.page(*arguments)
             except Lost as error:
-                check_that("a page is answered", time.monotonic() < limit, "within 30 s", repr(error))
+                check_that("a page is answered", time.monotonic() < limit, "within 90 s", repr(error))
                 await asyncio.sleep(0.1)
 
     async def walk(self, token, way, start, has_events, limit):

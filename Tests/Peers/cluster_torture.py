@@ -157,6 +157,7 @@ class Prompts(session_client.World):
 
     def __init__(self, torture):
         self.torture = torture
+        self.pong_limit = 10 + torture.peer.options.freeze
         super().__init__(torture.peer)
 
     def open_backend(self):

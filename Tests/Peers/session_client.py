@@ -153,12 +153,13 @@ class Client:
 
     async def leave(self):
         """Ends a connection in a random way. A pong proves that acknowledgements arrived."""
-        pongs, limit = self.pongs, time.monotonic() + 10
+        pongs, limit = self.pongs, time.monotonic() + self.world.pong_limit
         way = "close" if self.world.is_calm else self.chance.choice(["abort", "close", "disconnect"])
         if way != "abort":
             await self.say({"type": "ping"})
             while self.pongs == pongs:
-                check_that("ping is answered", time.monotonic() < limit, "pong", "nothing in 10 s")
+                check_that("ping is answered", time.monotonic() < limit, "pong",
+                           f"nothing in {self.world.pong_limit:g} s")
                 await self.take(await self.receive())
             if self.entered == self.world.kills:
                 self.arrived += self.acked_here
@@ -379,6 +380,7 @@ def make_handler(peer):
 
 
 class World:
+    pong_limit = 10  # seconds within which a ping is answered
     patience = 60  # how many attempts to connect may fail, one after the other
 
     def __init__(self, peer):

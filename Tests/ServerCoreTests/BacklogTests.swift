@@ -77,6 +77,24 @@ struct BacklogTests {
     }
   }
 
+  @Test(arguments: [UInt64(1), 2])
+  func `posts during the store read count towards the limit`(posts: UInt64) throws {
+    var served = Self.served(head: 8) { $0.backlogLimit = 2 }
+    #expect(served.upgrade(2, after: Stage.position(7)).count == 1)
+    var sent = [Self.message(8)]
+    for offset in 9..<9 + posts {
+      sent.append(served.store(try served.post("\(offset)"), at: offset).stored)
+    }
+    let effects = served.take(.stored(StoreToken(2), .page(Self.page(8...8), total: 0)))
+    guard posts == 1 else {
+      #expect(effects == Self.accepted(2, head: 10))
+      return
+    }
+    let opened = ShopServer.Effect.accept(
+      ConnectionID(2), head: Stage.position(9), after: Stage.position(7))
+    #expect(effects == [opened] + sent.map { Self.sent($0, to: 2) })
+  }
+
   @Test func `a message that is stored but not yet broadcast is sent when it is broadcast`() throws
   {
     var served = Self.served(head: 8)

@@ -149,9 +149,8 @@ extension ShopServer {
   /// If the backlog cannot be sent as a whole, the socket opens immediately. The response shows
   /// that no backlog follows, and the client fetches pages.
   mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: ShopPosition) {
-    guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
-      after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
-      questions.count < policy.maxRequests
+    guard let after = arrival.after, policy.dialect == .positions, after.offset != head.offset,
+      isWithinBacklog(after, head), questions.count < policy.maxRequests
     else { return open(arrival.id, head: head, events: arrival.events) }
     rooms[shop]?.backlogs[arrival.id] = ShopRoom.Backlog(after: after, events: arrival.events)
     let token = ask(.backlog(arrival.id, shop))
@@ -160,6 +159,12 @@ extension ShopServer {
       .page(
         token, shop,
         arrival.events ? .changes(after: after, limit: limit) : .after(after, limit: limit)))
+  }
+
+  /// Returns whether few enough events lie between a position and the head.
+  private func isWithinBacklog(_ after: ShopPosition, _ head: ShopPosition) -> Bool {
+    after.epoch == head.epoch && after.offset <= head.offset
+      && head.offset - after.offset <= UInt64(policy.backlogLimit)
   }
 
   /// Stores the events that the store has read for a socket, and opens the sockets that can open.
@@ -194,7 +199,9 @@ extension ShopServer {
     head: ShopPosition
   ) {
     let frames = page.events(backlog, recent, upTo: head)?.map { $0.frame(events: backlog.events) }
-    guard let frames, frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes
+    // The head may have moved while the store read.
+    guard let frames, isWithinBacklog(backlog.after, head),
+      frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes
     else { return open(id, head: head, events: backlog.events) }
     open(id, head: head, after: backlog.after, events: backlog.events)
     metrics.frames += UInt64(frames.count)

@@ -26,6 +26,9 @@ struct UserEraser: Sendable {
   private static let recordsAtOnce = 5_000
   /// The number of messages that are deleted at once.
   private static let deletionsAtOnce = 64
+  /// The number of searches that may find messages in one attempt. Whoever goes on posting could
+  /// otherwise hold up the erasures of all others.
+  private static let mostSearches = 5
 
   /// Erases a user.
   ///
@@ -84,13 +87,16 @@ struct UserEraser: Sendable {
   // MARK: - Messages
 
   /// Deletes the messages of a user until a search of the whole log finds none.
+  ///
+  /// - Throws: `.other` also if too many searches find some.
   private func eraseMessages(
     of user: String, _ note: @Sendable (EraseJob.Counts) async -> Void
   ) async throws(StoreFailure) {
     guard let log = messages as? any AuthoredLog else { throw .cannotErase }
-    var hasFound = true
+    var (hasFound, searches) = (true, 0)
     while hasFound {
-      hasFound = false
+      guard searches < Self.mostSearches else { throw .goesOnPosting }
+      (hasFound, searches) = (false, searches + 1)
       var place: LogPlace?
       repeat {
         let part = try await log.messages(by: user, after: place)
@@ -162,6 +168,8 @@ struct UserEraser: Sendable {
 }
 
 extension StoreFailure {
+  fileprivate static let goesOnPosting = StoreFailure.other(
+    detail: "The user goes on posting. End the account at the issuer of its tokens.")
   fileprivate static let cannotErase = StoreFailure.other(
     detail: "This store cannot erase a user. Use one of the backend's own stores.")
 }

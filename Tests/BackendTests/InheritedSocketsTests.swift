@@ -89,11 +89,13 @@ import Testing
 
   @Test func `a socket of TCP for operators needs an address for them and a token`() throws {
     let opened = try Opened()
-    for (address, isUsable) in [
-      (nil, false), (try AdminAddress("unix:/run/admin.sock"), false),
+    let unix = try AdminAddress("unix:/run/admin.sock")
+    let addresses: [(AdminAddress?, Bool)] = [
+      (nil, false), (unix, false),
       (try AdminAddress("unix:/run/admin.sock", tokenFile: "token"), true),
       (try AdminAddress("127.0.0.1:8789", tokenFile: "token"), true),
-    ] {
+    ]
+    for (address, isUsable) in addresses {
       var configuration = BackendConfiguration(dataDirectory: "")
       configuration.admin = address
       let isTaken = (try? configuration.inherit(opened.passed(as: "admin"))) != nil
@@ -103,7 +105,7 @@ import Testing
     let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     defer { close(other) }
     var configuration = BackendConfiguration(dataDirectory: "")
-    configuration.admin = try AdminAddress("unix:/run/admin.sock")
+    configuration.admin = unix
     try configuration.inherit(.init(descriptor: other, name: "admin"))
   }
 

@@ -100,15 +100,16 @@ final class TokenAuthority: Sendable {
     if let known = state.withLock({ $0.verified.find(hash, at: wall) }) { return .success(known) }
     let result = verify(token)
     if case .success(let verified) = result {
-      guard verified.claims.user.isComposed else {
-        return .failure(Refusal(credential: .invalid(reason: Self.notComposed)))
+      let user = verified.claims.user
+      guard user.isComposed, user != ShopServer.operatorUser else {
+        return .failure(Refusal(credential: .invalid(reason: Self.notUser)))
       }
       state.withLock { $0.verified.keep(verified, hash, size: token.utf8.count, at: wall) }
     }
     return result
   }
 
-  private static let notComposed = "its user is not in Unicode's normalization form C (NFC)"
+  private static let notUser = "its user is not in Unicode's normalization form C, or reserved"
 
   private func verify(_ token: String) -> Result<VerifiedToken, Refusal> {
     let (header, parts): (TokenHeader, CompactToken)

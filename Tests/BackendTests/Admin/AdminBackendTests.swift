@@ -54,9 +54,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (UInt32?.none, 403), (0, nil), (1_000, nil), (1_001, 403), (65_534, 403),
-  ])
+  @Test(
+    arguments: [(nil, 403), (0, nil), (1_000, nil), (1_001, 403), (65_534, 403)]
+      as [(UInt32?, Int?)])
   func `without a token, only the user of the backend and root may act`(
     user: UInt32?, status: Int?
   ) throws {

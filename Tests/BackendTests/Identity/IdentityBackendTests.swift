@@ -86,7 +86,7 @@ import Testing
   @Test(arguments: [
     ("ann", true), ("jos\u{E9}", true), ("jose\u{301}", false), ("\u{212B}ngstr\u{F6}m", false),
     ("\u{B95}\u{BBE}", true), ("e\u{323}\u{301}", false), ("\u{1F600}", true),
-    ("\u{0}operator", false),
+    ("\u{AC01}", true), ("\u{AC00}\u{11A8}", false), ("\u{0}operator", false),
   ])
   func `a user is in normalization form C, so that no two users are equal as texts`(
     user: String, isAccepted: Bool

@@ -209,8 +209,11 @@ extension String {
   /// `josé` with one character for the last letter and `josé` with two would else be one user in
   /// memory and two in a database.
   fileprivate var isComposed: Bool {
-    utf8.allSatisfy { $0 < 0x80 }
-      || precomposedStringWithCanonicalMapping.utf8.elementsEqual(utf8)
+    guard !utf8.allSatisfy({ $0 < 0x80 }) else { return true }
+    // Foundation composes no syllable of Hangul with a consonant that follows, unless both are
+    // decomposed before.
+    let composed = decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping
+    return composed.utf8.elementsEqual(utf8)
   }
 }
 

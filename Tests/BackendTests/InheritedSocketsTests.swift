@@ -87,6 +87,28 @@ import Testing
     }
   }
 
+  @Test func `a socket of TCP for operators needs an address for them and a token`() throws {
+    let opened = try Opened()
+    let unix = try AdminAddress("unix:/run/admin.sock")
+    let addresses: [(AdminAddress?, Bool)] = [
+      (nil, false), (unix, false),
+      (try AdminAddress("unix:/run/admin.sock", tokenFile: "token"), true),
+      (try AdminAddress("127.0.0.1:8789", tokenFile: "token"), true),
+    ]
+    for (address, isUsable) in addresses {
+      var configuration = BackendConfiguration(dataDirectory: "")
+      configuration.admin = address
+      let isTaken = (try? configuration.inherit(opened.passed(as: "admin"))) != nil
+      #expect(isTaken == isUsable)
+    }
+    // A Unix socket shows the user at its other end, so it needs no token.
+    let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(other) }
+    var configuration = BackendConfiguration(dataDirectory: "")
+    configuration.admin = unix
+    try configuration.inherit(.init(descriptor: other, name: "admin"))
+  }
+
   @Test func `a connection that begins during a drain is served by the next backend`() async throws
   {
     let opened = try Opened()

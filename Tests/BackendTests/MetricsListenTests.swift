@@ -87,6 +87,24 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  @Test func `a file that is no socket stays, and the start fails`() async throws {
+    let scratch = try Scratch()
+    for name in ["file", "link"] {
+      try scratch.write(Array("keep".utf8), to: "file")
+      let path = scratch(name)
+      if name == "link" {
+        try FileManager.default.createSymbolicLink(
+          atPath: path, withDestinationPath: scratch("file"))
+      }
+      var configuration = BackendConfiguration(dataDirectory: scratch("data"))
+      configuration.port = 0
+      configuration.metricsAddress = "unix:\(path)"
+      let backend = Backend(configuration)
+      await #expect(throws: BackendError.self) { _ = try await backend.start() }
+      #expect(try scratch.text(of: "file") == "keep")
+    }
+  }
+
   @Test(arguments: [
     ("127.0.0.1:9090", true), ("0.0.0.0:1", true), ("[::1]:0", true), ("unix:/run/a.sock", true),
     ("unix:a", true), ("", false), ("unix:", false), ("unix:/run/", false),

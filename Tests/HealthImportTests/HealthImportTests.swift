@@ -73,6 +73,18 @@ import Testing
     await disk.close()
   }
 
+  @Test func `types that differ only in the form of an accent are imported`() async throws {
+    let scratch = try Scratch()
+    let export = SmallExport.xml([("HKCaf\u{E9}", 1, "1"), ("HKCafe\u{301}", 2, "2")])
+    try scratch.write(export, to: "export.xml")
+    for store in try await SmallExport.stores(scratch) {
+      let first = try await HealthImport.run(scratch("export.xml"), into: store)
+      #expect(first.ending == .complete && first.addition.added == 2)
+      let again = try await HealthImport.run(scratch("export.xml"), into: store)
+      #expect(again.ending == .complete && again.addition.added == 0)
+    }
+  }
+
   @Test func `a truncated export is reported as truncated and its readable samples are stored`()
     async throws
   {

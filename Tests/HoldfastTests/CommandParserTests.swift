@@ -225,7 +225,8 @@ extension Format<String> {
 
   @Test(arguments: [
     ("--prot", "--port"), ("--hots", "--host"), ("--pong", "--pong-timeout"), ("--xyz", nil),
-    ("--p", "--port"),
+    ("--p", "--port"), ("--portx", "--port"), ("--portxyz", "--port"), ("--portwxyz", nil),
+    (String(repeating: "a", count: 1_000_000), nil),
   ])
   func `finds the nearest word`(wrong: String, meant: String?) {
     let names = ["--host", "--port", "--ping-interval", "--pong-timeout"]

@@ -177,6 +177,17 @@ struct ChangeTests {
     }
   }
 
+  @Test func `deletions of an erasure do not count toward a rate`() {
+    var served = Self.served { $0.postBurst = 1 }
+    let eraser = Stage.token(ShopServer.operatorUser)
+    for _ in 0..<3 {
+      guard case .shop? = served.ask(Self.delete, as: eraser).first else {
+        Issue.record("a deletion was refused")
+        return
+      }
+    }
+  }
+
   @Test func `answers 503 if the shop cannot be looked up or the change cannot be stored`() throws {
     var served = Self.served()
     _ = served.ask(Self.edit)

@@ -173,6 +173,7 @@ struct ImportRemoval {
   }
 
   private static func counts(_ summaries: [HealthTypeSummary]) -> [String: Int] {
-    Dictionary(uniqueKeysWithValues: summaries.map { ($0.type, $0.count ?? 0) })
+    // A store may have a type twice, with two forms of an accent.
+    Dictionary(summaries.map { ($0.type, $0.count ?? 0) }) { $0 + $1 }
   }
 }

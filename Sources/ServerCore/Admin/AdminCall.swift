@@ -322,6 +322,9 @@ private struct AdminReading {
     do throws(FieldFault) {
       try fields.check()
       let author = try fields.string("as", atMost: AdminCall.maxUserBytes)
+      guard IdentityProvider.isUser(author) else {
+        throw FieldFault.malformed(detail: "as contains a control character")
+      }
       let shown = try fields.optionalString("name") ?? author
       guard shown.utf8.count <= AdminCall.maxUserBytes else {
         throw FieldFault.outOfBounds(field: "name")

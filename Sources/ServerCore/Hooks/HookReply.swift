@@ -34,9 +34,10 @@ enum HookReply: Sendable, Hashable {
     case .failed(let detail): self = .failed(detail: detail)
     case .answered(let status, let body):
       switch status {
-      case 200..<300: self = Self.decision(body)
+      case 200..<300: self = Self.decision(Self.unmarked(body))
       case 400..<500 where !Self.failures.contains(status):
-        self = .denied(reason: (try? Self.members(of: body))?.reason ?? Self.noReason)
+        let members = try? Self.members(of: Self.unmarked(body))
+        self = .denied(reason: members?.reason ?? Self.noReason)
       case _: self = .failed(detail: "status \(status)")
       }
     }
@@ -45,6 +46,10 @@ enum HookReply: Sendable, Hashable {
   /// Reads the body of a response with status 2xx. A body that begins like an object must be one, so
   /// that a refusal that was cut off allows nothing.
   private static func decision(_ body: [UInt8]) -> HookReply {
+    // Text in UTF-16 has a zero in each character of ASCII. A refusal in it must not be overlooked.
+    guard !body.contains(0) else {
+      return .failed(detail: "its JSON cannot be used: it is not in UTF-8")
+    }
     let start = body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard start == UInt8(ascii: "{") else { return .allowed }
     do throws(FieldFault) {
@@ -53,6 +58,11 @@ enum HookReply: Sendable, Hashable {
     } catch {
       return .failed(detail: "its JSON cannot be used: \(error)")
     }
+  }
+
+  /// Returns a body without a byte order mark, which some libraries write (RFC 8259 section 8.1).
+  private static func unmarked(_ body: [UInt8]) -> [UInt8] {
+    body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
   }
 
   private static func members(

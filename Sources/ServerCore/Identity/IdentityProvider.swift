@@ -100,7 +100,7 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
   }
 
   /// Returns whether a text can be the id of a user. Stores and logs keep no control characters.
-  private static func isUser(_ text: String) -> Bool {
+  static func isUser(_ text: String) -> Bool {
     (1...Claims.maxUserBytes).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }

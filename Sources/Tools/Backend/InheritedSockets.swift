@@ -77,16 +77,33 @@ extension BackendConfiguration {
   /// With a socket for clients, `host` and `port` become its address. With several of them, `host`
   /// is a loopback address only if all are.
   ///
+  /// Set `admin` before, which tells whether operators need a token.
+  ///
   /// - Throws: `.inherited` if the name has no meaning, if a socket for clients is not one of TCP,
-  ///   or if there are two sockets for metrics or for administration.
+  ///   if there are two sockets for metrics or for administration, or if operators may not connect
+  ///   to such a socket.
   public mutating func inherit(_ socket: PassedSocket) throws(BackendError) {
     let isFirst = inherited.clients.isEmpty
     try inherited.add(socket.descriptor, named: socket.name)
+    if inherited.others[.admin] == socket.descriptor { try demandAdmin(socket) }
     guard inherited.clients.last == socket.descriptor else { return }
     guard let endpoint = BoundPort.endpoint(of: socket.descriptor) else {
       throw .inherited(detail: "a socket for clients that is not one of TCP")
     }
     guard isFirst || NetworkAddress.isLoopback(host: host) else { return }
     (host, port) = (endpoint.host, endpoint.port)
+  }
+
+  /// Throws an error if there is no address for operators, or if each user of the machine could
+  /// act at its socket.
+  private func demandAdmin(_ socket: PassedSocket) throws(BackendError) {
+    guard let admin else {
+      throw .inherited(
+        detail: "a socket with the name admin, which needs --admin-listen, such as unix:PATH")
+    }
+    guard admin.tokenFile != nil || BoundPort.endpoint(of: socket.descriptor) == nil else {
+      throw .inherited(
+        detail: "a socket of TCP with the name admin, which needs --admin-token-file")
+    }
   }
 }

@@ -217,6 +217,10 @@ struct Scan {
   func check(
     _ value: String, of parameter: Declaration, as name: String, at place: String = ""
   ) throws(ParseFailure) {
+    // A file can contain what an argument cannot. The system would cut a path there.
+    guard !value.utf8.contains(0) else {
+      throw fault("\(place)\(name) contains a NUL character", "remove it")
+    }
     guard parameter.kind != .flag, parameter.canonical(value) == nil else { return }
     let remedy =
       Spelling.nearest(to: value, among: parameter.choices).map { "did you mean \($0)?" }

@@ -78,8 +78,10 @@ public enum Spelling {
   /// a third of the letters differ. If several names are equally near, the first one is returned.
   public static func nearest(to wrong: String, among names: [String]) -> String? {
     if wrong.count >= 3, let whole = names.first(where: { $0.hasPrefix(wrong) }) { return whole }
-    let near = names.map { (name: $0, distance: distance(from: wrong, to: $0)) }
-      .filter { $0.distance <= max(1, wrong.count / 3) }
+    let (length, most) = (wrong.count, max(1, wrong.count / 3))
+    // A difference in length is a part of the distance, which takes long to count in long words.
+    let near = names.filter { abs($0.count - length) <= most }
+      .map { (name: $0, distance: distance(from: wrong, to: $0)) }.filter { $0.distance <= most }
     return near.min { $0.distance < $1.distance }?.name
   }
 

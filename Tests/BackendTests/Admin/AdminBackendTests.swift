@@ -3,6 +3,7 @@ import Glibc
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastTestKit
 import HoldfastWire
@@ -51,6 +52,18 @@ import Testing
       #expect(admin.acts.contains { $0.contains(#""act":"disconnect_user","user":"ann""#) })
       #expect(admin.acts.contains { $0.contains(#""by":"uid \#(getuid())""#) })
     }
+  }
+
+  @Test(
+    arguments: [(nil, 403), (0, nil), (1_000, nil), (1_001, 403), (65_534, 403)]
+      as [(UInt32?, Int?)])
+  func `without a token, only the user of the backend and root may act`(
+    user: UInt32?, status: Int?
+  ) throws {
+    let head = try HTTPRequestHead(method: "GET", target: "/admin/jobs", headers: [])
+    #expect(AdminDesk.refusal(of: head, from: user, token: nil, own: 1_000)?.status == status)
+    let token = AdminToken(String(repeating: "t", count: 32))
+    #expect(AdminDesk.refusal(of: head, from: user, token: token, own: 1_000)?.status == 401)
   }
 
   @Test func `one connection is closed by its id, with the chosen code`() async throws {

@@ -148,6 +148,22 @@ import Testing
     }
   }
 
+  @Test func `a user who goes on posting holds up nobody else's erasure`() async throws {
+    try await AdminRig.run(in: try Scratch()) { admin in
+      let token = try await admin.rig.token(Self.user)
+      let client = try admin.rig.client()
+      let poster = Task {
+        while !Task.isCancelled { _ = try await client.post("again", token: token) }
+      }
+      _ = try await admin.erase(Self.user)
+      _ = try await admin.end(of: try await admin.erase("ben"))
+      poster.cancel()
+      _ = await poster.result
+      _ = try await admin.end(of: try await admin.erase(Self.user))
+      #expect(try await Self.texts(admin.rig) == [])
+    }
+  }
+
   @Test func `a failure is told, and the erasure is tried again`() async throws {
     let log = MemoryMessageLog()
     let scratch = try Scratch()

@@ -83,6 +83,26 @@ import Testing
     #expect(claims.expiresAt == Timestamp(nanoseconds: 7_258_118_400_000_000_000))
   }
 
+  @Test(arguments: [
+    ("ann", true), ("jos\u{E9}", true), ("jose\u{301}", false), ("\u{212B}ngstr\u{F6}m", false),
+    ("\u{B95}\u{BBE}", true), ("e\u{323}\u{301}", false), ("\u{1F600}", true),
+    ("\u{AC01}", true), ("\u{AC00}\u{11A8}", false), ("\u{0}operator", false),
+  ])
+  func `a user is in normalization form C, so that no two users are equal as texts`(
+    user: String, isAccepted: Bool
+  ) throws {
+    let tokens = try #require(Tokens(secret: [UInt8](repeating: 1, count: 32)))
+    let authority = try TokenAuthority(tokens)
+    let token = tokens.issue(
+      user: user, name: "", shops: [BackendRig.shop],
+      until: Timestamp(nanoseconds: 4_102_444_800_000_000_000))
+    guard case .valid(let claims) = authority.credential(token) else {
+      #expect(!isAccepted)
+      return
+    }
+    #expect(isAccepted && claims.user.utf8.elementsEqual(user.utf8))
+  }
+
   @Test func `a token in the form of Auth0 is accepted`() async throws {
     let token = try KeptProvider.tokens("auth0.tokens")[0]
     try await Self.run(keys: KeptProvider.path("auth0.json"), KeptProvider.auth0) { rig in

@@ -103,6 +103,7 @@ import Testing
       "2:16: --pong-timeout must be longer than --ping-interval; "
         + "otherwise every socket is closed before its first ping"
     ),
+    ("host = \"a\\u0000b\"", "1:8: host contains a NUL character; remove it"),
     (
       "tls-cert = 'c'",
       "1:12: TLS needs a certificate and its key; use both --tls-cert and --tls-key"
@@ -140,6 +141,52 @@ import Testing
           1,
           "holdfast serve: \(site.scratch("none.toml")) cannot be read: No such file or directory; "
             + "check its name and its permissions"))
+  }
+
+  @Test func `a variable of an option that is only typed is not used, and --check tells`()
+    async throws
+  {
+    let run = try await Site().check(environment: ["HOLDFAST_NEW_EPOCH": "true"])
+    #expect(run.status == 0)
+    #expect(
+      run.errors == [
+        "holdfast serve: $HOLDFAST_NEW_EPOCH is not used; give --new-epoch on the command line"
+      ])
+  }
+
+  @Test func `--check reads the secrets and keys for operators`() async throws {
+    let site = try Site()
+    let files = [("hook", 31, 0o600), ("admin", 31, 0o600), ("keys", 31, 0o644)]
+    for (name, length, mode) in files {
+      try site.scratch.write(String(repeating: "s", count: length).utf8, to: name)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: mode], ofItemAtPath: site.scratch(name))
+    }
+    try site.write(
+      """
+      hook-url = "http://127.0.0.1:9"
+      hook-secret-file = "\(site.scratch("hook"))"
+      admin-listen = "127.0.0.1:8789"
+      admin-token-file = "\(site.scratch("admin"))"
+      jwks-file = "\(site.scratch("keys"))"
+      token-issuer = "https://id.example"
+      token-audience = "holdfast"
+      """)
+    let run = try await site.check()
+    #expect(run.status == 1)
+    let causes = [
+      "\(site.scratch("hook")): the secret has less than 32 bytes",
+      "\(site.scratch("keys")): the document is no key set",
+      "\(site.scratch("admin")): the file must contain only a token",
+    ]
+    #expect(run.errors.count == causes.count)
+    for (line, cause) in zip(run.errors, causes) {
+      #expect(line.hasPrefix("holdfast serve: \(cause)"), "\(line)")
+    }
+    // A token that is missing is created by the start.
+    try FileManager.default.removeItem(atPath: site.scratch("admin"))
+    #expect(try await site.check().errors.count == 2)
+    #expect(!FileManager.default.fileExists(atPath: site.scratch("admin")))
   }
 
   @Test func `--check reads the files that the options name`() async throws {

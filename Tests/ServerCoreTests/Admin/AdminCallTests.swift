@@ -77,6 +77,8 @@ import Testing
     "", "[]", "{}", #"{"as":"","text":"Hi","idempotency_key":"\#(key)"}"#,
     #"{"as":"bot","text":"Hi"}"#, #"{"as":"bot","text":"Hi","idempotency_key":"1"}"#,
     #"{"as":"bot","idempotency_key":"\#(key)"}"#,
+    #"{"as":"a\nb","text":"Hi","idempotency_key":"\#(key)"}"#,
+    #"{"as":"\u0000operator","text":"Hi","idempotency_key":"\#(key)"}"#,
     #"{"as":7,"text":"Hi","idempotency_key":"\#(key)"}"#,
     #"{"as":"bot","text":"Hi","parent":"x","idempotency_key":"\#(key)"}"#,
   ])

@@ -26,6 +26,12 @@ import Testing
     #expect(try jobs.accept("ann", as: Self.id(4), at: Stage.dawn).id == Self.id(4))
   }
 
+  @Test func `users whose names differ only in how an accent is written are two`() throws {
+    var jobs = EraseJobs()
+    #expect(try jobs.accept("jos\u{E9}", as: Self.id(1), at: Stage.dawn).id == Self.id(1))
+    #expect(try jobs.accept("jose\u{301}", as: Self.id(2), at: Stage.dawn).id == Self.id(2))
+  }
+
   @Test func `the file names a user only until the erasure has ended`() throws {
     var jobs = EraseJobs()
     _ = try jobs.accept("ann-4711", as: Self.id(1), at: Stage.dawn)

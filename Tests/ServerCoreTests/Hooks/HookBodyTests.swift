@@ -51,6 +51,9 @@ struct HookBodyTests {
     (200, #" {"allow":false,"reason":"banned"}"#, .denied(reason: "banned")),
     (200, #"{"allow":false}"#, .denied(reason: HookReply.noReason)),
     (200, #"{"allow":false,"reason":""}"#, .denied(reason: HookReply.noReason)),
+    (200, "\u{FEFF}{\"allow\":false}", .denied(reason: HookReply.noReason)),
+    (200, "\u{FEFF} {\"allow\":true}", .allowed),
+    (403, "\u{FEFF}{\"reason\":\"too late\"}", .denied(reason: "too late")),
     (403, #"{"reason":"too late"}"#, .denied(reason: "too late")),
     (400, "<html>", .denied(reason: HookReply.noReason)),
     (499, #"{"reason":7}"#, .denied(reason: HookReply.noReason)),
@@ -61,7 +64,8 @@ struct HookBodyTests {
 
   @Test(arguments: [
     (200, #"{"allow":fal"#), (200, #"{"allow":"false"}"#), (200, #"{"allow":0}"#), (404, ""),
-    (405, ""), (408, ""), (429, ""), (500, ""), (503, #"{"allow":true}"#), (302, ""), (199, ""),
+    (200, "\u{FEFF}{\"allow\":fal"), (200, "{\0\"\0a\0"), (405, ""), (408, ""), (429, ""),
+    (500, ""), (503, #"{"allow":true}"#), (302, ""), (199, ""),
   ])
   func `another response is a failure`(status: Int, body: String) {
     guard case .failed = HookReply(.answered(status: status, body: Array(body.utf8))) else {

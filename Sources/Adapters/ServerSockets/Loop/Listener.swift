@@ -46,7 +46,7 @@ final class Listener: Sendable {
 
   /// Creates a Unix domain socket, which only the user of this process may use.
   ///
-  /// Replaces the file of a server that has ended.
+  /// Replaces the socket of a server that has ended, and no other file.
   init(path: String, _ kind: ListenerKind) throws(SocketServerError) {
     (self.kind, isInherited) = (kind, false)
     guard let address = SocketAddress(path: path) else {
@@ -59,7 +59,11 @@ final class Listener: Sendable {
     guard made >= 0 else { throw .system(call: "socket", errno: errno) }
     // The mode of the descriptor becomes that of the file.
     fchmod(made, 0o600)
-    if address.isAbandoned { unsafe unlink(path) }
+    // A connection to a file that is no socket is refused, too.
+    var found = stat()
+    if unsafe lstat(path, &found) == 0, found.st_mode & S_IFMT == S_IFSOCK, address.isAbandoned {
+      unsafe unlink(path)
+    }
     let isBound = unsafe address.withRaw { unsafe bind(made, $0, $1) == 0 }
     let cause = errno
     (descriptor, file) = (made, isBound ? path : nil)

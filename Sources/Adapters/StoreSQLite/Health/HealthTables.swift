@@ -616,7 +616,8 @@ extension HealthTables {
       let digest = UInt64(bitPattern: try row.integer(2))
       return (try row.text(0), HealthCount(count: Int(try row.integer(1)), digest: digest))
     }
-    return Dictionary(uniqueKeysWithValues: rows)
+    // Names that differ only in the form of an accent are two in the table, and one as texts.
+    return rows.reduce(into: [:]) { $0[$1.0, default: HealthCount()] += $1.1 }
   }
 
   func counts(_ interval: CoverageInterval) throws(StoreFailure) -> [Int64: HealthCount] {

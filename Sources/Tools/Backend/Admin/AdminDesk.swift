@@ -1,3 +1,4 @@
+import Glibc
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
@@ -18,10 +19,23 @@ struct AdminDesk: Sendable {
   /// A function that begins the end of the process. Further calls do nothing.
   let drain: @Sendable () -> Void
 
-  /// Returns whether a request shows the token.
-  func admits(_ head: HTTPRequestHead) -> Bool {
-    guard let token else { return true }
-    return head.bearer.map { token.isEqual(to: $0) } ?? false
+  /// Returns the refusal of a request that does not show the token; `nil` if it does.
+  ///
+  /// Without a token, the request must come from the user of this process or from root, which only
+  /// a Unix domain socket tells: one that the service manager has passed may be open to all users.
+  static func refusal(
+    of head: HTTPRequestHead, from user: UInt32?, token: AdminToken?, own: UInt32 = geteuid()
+  ) -> HTTPRefusal? {
+    guard let token else {
+      guard user != own, user != 0 else { return nil }
+      return HTTPRefusal(
+        403,
+        "only the user of the backend and root may act here; for others, add --admin-token-file")
+    }
+    guard let shown = head.bearer, token.isEqual(to: shown) else {
+      return HTTPRefusal(401, "no valid token; send that of --admin-token-file")
+    }
+    return nil
   }
 }
 
@@ -73,9 +87,10 @@ extension BackendHandler {
     }
     guard let admin else { return false }
     var act = AdminAct(request, on: hub, token: admin.token)
-    guard admin.admits(head) else {
-      act.line.names = [("by", nil), ("act", "sign_in")]
-      answer(act, HTTPRefusal(401, "no valid token; send that of --admin-token-file"), on: hub)
+    let user = hub.connection(of: request).flatMap { hub.peerUser(of: $0) }
+    if let refusal = AdminDesk.refusal(of: head, from: user, token: admin.token) {
+      act.line.names = [("by", user.map { "uid \($0)" }), ("act", "sign_in")]
+      answer(act, refusal, on: hub)
       return true
     }
     do throws(HTTPRefusal) {

@@ -27,18 +27,25 @@ actor AdminWork {
   ///
   /// - Throws: `.file` if the file is invalid.
   init(in directory: String, log: BackendLog) throws(BackendError) {
-    file = PrivateFile(directory: directory, name: "erasures")
+    file = PrivateFile(directory: directory, name: Self.fileName)
     self.log = log
     // They may name a user whose erasure a crash has interrupted.
     for name in [file.name, "removed.json", "removed-shared.json", "sync-secrets"] {
       PrivateFile(directory: directory, name: name).removeDrafts()
     }
-    guard let content = try file.read(isSecret: true) else {
-      jobs = EraseJobs()
-      return
-    }
+    jobs = try Self.jobs(in: file)
+  }
+
+  /// The name of the file in the data directory.
+  static let fileName = "erasures"
+
+  /// Reads the erasures of a file; none if it is missing.
+  ///
+  /// - Throws: `.file` if the file is invalid.
+  static func jobs(in file: PrivateFile) throws(BackendError) -> EraseJobs {
+    guard let content = try file.read(isSecret: true) else { return EraseJobs() }
     do throws(FieldFault) {
-      jobs = try EraseJobs.decode(content)
+      return try EraseJobs.decode(content)
     } catch {
       throw .file(path: file.path, detail: "\(error)")
     }

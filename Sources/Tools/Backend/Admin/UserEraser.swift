@@ -26,6 +26,12 @@ struct UserEraser: Sendable {
   private static let recordsAtOnce = 5_000
   /// The number of messages that are deleted at once.
   private static let deletionsAtOnce = 64
+  /// The time between two such groups: 1,000 deletions a second, each of which is a frame for each
+  /// follower of its shop.
+  private static let pace = Duration.milliseconds(64)
+  /// The number of searches that may find messages in one attempt. Whoever goes on posting could
+  /// otherwise hold up the erasures of all others.
+  private static let mostSearches = 5
 
   /// Erases a user.
   ///
@@ -84,37 +90,56 @@ struct UserEraser: Sendable {
   // MARK: - Messages
 
   /// Deletes the messages of a user until a search of the whole log finds none.
+  ///
+  /// - Throws: `.other` also if too many searches find some.
   private func eraseMessages(
     of user: String, _ note: @Sendable (EraseJob.Counts) async -> Void
   ) async throws(StoreFailure) {
     guard let log = messages as? any AuthoredLog else { throw .cannotErase }
-    var hasFound = true
+    var (hasFound, searches) = (true, 0)
     while hasFound {
+      guard searches < Self.mostSearches else { throw .goesOnPosting }
       hasFound = false
+      var areDeleted = true
       var place: LogPlace?
       repeat {
         let part = try await log.messages(by: user, after: place)
-        var rest = part.messages[...]
-        while !rest.isEmpty {
-          let some = Array(rest.prefix(Self.deletionsAtOnce))
-          rest = rest.dropFirst(some.count)
-          var counts = EraseJob.Counts()
-          counts.messages = try await delete(some)
-          await note(counts)
-          try cancelIfStopped()
-        }
+        if try await !deleteAll(part.messages, note) { areDeleted = false }
         hasFound = hasFound || !part.messages.isEmpty
         place = part.end
       } while place != nil
+      // What could not be deleted is found again.
+      if areDeleted { searches += 1 }
     }
     try await log.deleteUnclaimedImages(of: user)
     try await images.removeDeleted(of: log)
   }
 
-  /// Deletes messages as a client would, so that all clients learn of it. Returns their number.
+  /// Deletes messages at the pace. Returns false if some could not be deleted now.
+  private func deleteAll(
+    _ messages: [AuthoredMessages.Message], _ note: @Sendable (EraseJob.Counts) async -> Void
+  ) async throws(StoreFailure) -> Bool {
+    var (rest, areDeleted) = (messages[...], true)
+    while !rest.isEmpty {
+      let next = BootClock().now.advanced(by: Self.pace)
+      let some = Array(rest.prefix(Self.deletionsAtOnce))
+      rest = rest.dropFirst(some.count)
+      var counts = EraseJob.Counts()
+      let (number, hasFailed) = try await delete(some)
+      counts.messages = number
+      if hasFailed { areDeleted = false }
+      await note(counts)
+      try cancelIfStopped()
+      try? await BootClock().wait(until: next)
+    }
+    return areDeleted
+  }
+
+  /// Deletes messages as a client would, so that all clients learn of it. Returns their number, and
+  /// whether some could not be deleted now.
   private func delete(
     _ messages: [AuthoredMessages.Message]
-  ) async throws(StoreFailure) -> Int {
+  ) async throws(StoreFailure) -> (number: Int, hasFailed: Bool) {
     let answers = await withTaskGroup(of: Answer.self) { group in
       for message in messages { group.addTask { await delete(message) } }
       return await group.reduce(into: [Answer]()) { $0.append($1) }
@@ -128,7 +153,7 @@ struct UserEraser: Sendable {
       }
       try? await BootClock().wait(until: BootClock().now.advanced(by: min(wait, .seconds(5))))
     }
-    return answers.count { $0.status == 200 }
+    return (answers.count { $0.status == 200 }, failed != nil)
   }
 
   private func delete(_ message: AuthoredMessages.Message) async -> Answer {
@@ -162,6 +187,8 @@ struct UserEraser: Sendable {
 }
 
 extension StoreFailure {
+  fileprivate static let goesOnPosting = StoreFailure.other(
+    detail: "The user goes on posting. End the account at the issuer of its tokens.")
   fileprivate static let cannotErase = StoreFailure.other(
     detail: "This store cannot erase a user. Use one of the backend's own stores.")
 }
@@ -196,9 +223,8 @@ extension ServiceRunner where S == ShopService {
   ) {
     enter { service, _ in
       let request = service.expect(done)
-      // No user has this name, so nobody else's posts count against its limit.
       let claims = Claims(
-        user: "\u{0}operator", name: "", shops: [message.shop], admin: [message.shop],
+        user: ShopServer.operatorUser, name: "", shops: [message.shop], admin: [message.shop],
         expiresAt: Timestamp(nanoseconds: .max))
       return .request(
         request, .delete(message.id, shop: message.shop), .valid(claims), wall: BootClock().wall)

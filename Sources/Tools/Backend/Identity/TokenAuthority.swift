@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPorts
@@ -99,10 +100,16 @@ final class TokenAuthority: Sendable {
     if let known = state.withLock({ $0.verified.find(hash, at: wall) }) { return .success(known) }
     let result = verify(token)
     if case .success(let verified) = result {
+      let user = verified.claims.user
+      guard user.isComposed, user != ShopServer.operatorUser else {
+        return .failure(Refusal(credential: .invalid(reason: Self.notUser)))
+      }
       state.withLock { $0.verified.keep(verified, hash, size: token.utf8.count, at: wall) }
     }
     return result
   }
+
+  private static let notUser = "its user is not in Unicode's normalization form C, or reserved"
 
   private func verify(_ token: String) -> Result<VerifiedToken, Refusal> {
     let (header, parts): (TokenHeader, CompactToken)
@@ -192,6 +199,21 @@ final class TokenAuthority: Sendable {
       $0.verified.report(to: &page)
       if provider != nil { $0.keys.report(to: &page) }
     }
+  }
+}
+
+extension String {
+  /// Whether the text is in Unicode's normalization form C (UAX #15).
+  ///
+  /// Two such texts that are equal as strings have the same bytes. The id of a user must be one, for
+  /// `josé` with one character for the last letter and `josé` with two would else be one user in
+  /// memory and two in a database.
+  fileprivate var isComposed: Bool {
+    guard !utf8.allSatisfy({ $0 < 0x80 }) else { return true }
+    // Foundation composes no syllable of Hangul with a consonant that follows, unless both are
+    // decomposed before.
+    let composed = decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping
+    return composed.utf8.elementsEqual(utf8)
   }
 }
 

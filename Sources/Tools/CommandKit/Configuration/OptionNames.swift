@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension CommandPath {
   /// Returns a note for each environment variable that looks like a misspelled variable of this
-  /// command's options.
+  /// command's options, or like one of an option that is only given on the command line.
   func misspelled(_ names: some Sequence<String>) -> [String] {
     guard let variables = command.variables else { return [] }
     let own = command.parameters.flatMap { option in
@@ -11,8 +11,14 @@ extension CommandPath {
     let others = CommandPath(root).tree.flatMap(\.command.parameters).compactMap(\.variable)
     let known = Set(own + others)
     let ends = own.map { String($0.dropFirst(variables.prefix.count)) }
+    let typed = command.parameters.filter(\.isCommandLineOnly).map { option in
+      (name: variables.spelling(of: option), label: option.label)
+    }
     return names.filter { $0.hasPrefix(variables.prefix) && !known.contains($0) }.sorted()
       .compactMap { name in
+        if let option = typed.first(where: { $0.name == name }) {
+          return "$\(name) is not used; give \(option.label) on the command line"
+        }
         // The names are compared without the prefix, which all of them share.
         let end = String(name.dropFirst(variables.prefix.count))
         return Spelling.nearest(to: end, among: ends).map {

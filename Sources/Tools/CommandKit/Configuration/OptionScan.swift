@@ -111,7 +111,7 @@ extension Scan {
     guard let option = options.first(where: { $0.name == entry.key }) else {
       let nearest = Spelling.nearest(to: entry.key, among: options.map(\.name))
       throw fault(
-        in: file, at: entry.keyPlace, "unknown option \(entry.key)",
+        in: file, at: entry.keyPlace, "unknown option \(entry.key.prefix(80))",
         nearest.map { "did you mean \($0)?" } ?? "\(path.text) --help lists the options")
     }
     guard !option.isCommandLineOnly, option.label != Shared.config.declaration.label else {

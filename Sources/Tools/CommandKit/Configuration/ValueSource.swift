@@ -55,7 +55,12 @@ struct OptionVariables: Sendable, Hashable {
   /// for operands, and for options that are only given on the command line.
   func name(for option: Declaration) -> String? {
     guard option.kind != .operand, !option.isCommandLineOnly else { return nil }
-    return prefix + option.name.uppercased().replacing("-", with: "_")
+    return spelling(of: option)
+  }
+
+  /// Returns the variable that an option would have by its name alone.
+  func spelling(of option: Declaration) -> String {
+    prefix + option.name.uppercased().replacing("-", with: "_")
   }
 
   /// Returns the variable that names a file with the value of an option. Returns `nil` for flags, and

@@ -285,15 +285,21 @@ public actor Backend {
 }
 
 extension BackendConfiguration {
+  /// The further addresses, of which sockets of the service manager may replace some.
+  var furtherListeners: [ListenerKind: ListenerAddress] {
+    var all = inherited.others.mapValues { ListenerAddress.inherited(descriptor: $0) }
+    all[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
+    all[.metrics] = all[.metrics] ?? metricsAddress.flatMap { ListenerAddress(operators: $0) }
+    all[.admin] = all[.admin] ?? admin?.listener
+    return all
+  }
+
   /// The configuration of the sockets.
   fileprivate var sockets: SocketServerConfiguration {
     var sockets = SocketServerConfiguration()
     sockets.host = host
     sockets.port = port
-    sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
-    sockets.furtherListeners[.metrics] = metricsAddress.flatMap { ListenerAddress(operators: $0) }
-    sockets.furtherListeners[.admin] = admin?.listener
-    inherited.apply(to: &sockets)
+    (sockets.inherited, sockets.furtherListeners) = (inherited.clients, furtherListeners)
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }

@@ -8,7 +8,7 @@ import Synchronization
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.
   func prepareAdminSocket() throws(BackendError) {
-    guard case .unix(let path)? = configuration.admin?.place,
+    guard case .unix(let path)? = configuration.furtherListeners[.admin],
       let end = path.lastIndex(of: "/"), end != path.startIndex
     else { return }
     do throws(OwnerFileError) {
@@ -18,19 +18,18 @@ extension Backend {
     }
   }
 
-  /// Returns where operators connect; `nil` if they cannot.
+  /// Returns where operators connect; `nil` if they cannot, or if the service manager has passed a
+  /// Unix domain socket.
   func adminAddress(on port: borrowing BoundPort) -> String? {
-    switch configuration.admin?.place {
-    case .unix(let path)?: "unix:\(path)"
-    case .tcp(let address)?: "http://\(port.endpoint(of: .admin)?.description ?? address)"
-    case nil: nil
-    }
+    if case .unix(let path)? = configuration.furtherListeners[.admin] { return "unix:\(path)" }
+    return port.endpoint(of: .admin).map { "http://\($0)" }
   }
 
   /// Reads the erasures and the token. Returns what serves operators, or `nil` if there is neither an
   /// address for them nor another node.
   func openAdmin() throws(BackendError) -> AdminDesk? {
-    guard configuration.admin != nil || membership != nil else { return nil }
+    let hasAddress = configuration.furtherListeners[.admin] != nil
+    guard hasAddress || membership != nil else { return nil }
     let token = try configuration.admin?.tokenFile.map { path throws(BackendError) in
       try AdminToken.open(at: path)
     }
@@ -44,7 +43,7 @@ extension Backend {
     }
     let node = membership == nil ? nil : configuration.nodeName ?? DatabaseNode.hostName
     return AdminDesk(
-      token: token, visits: configuration.admin == nil ? nil : configuration.proxies,
+      token: token, visits: hasAddress ? configuration.proxies : nil,
       answers: AdminAnswers(node: node), work: work, drain: drainOnce())
   }
 

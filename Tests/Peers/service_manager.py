@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from peer import Broken, check, check_that, end_with_parent, main
+from peer import Broken, ask, certificate, check, check_that, end_with_parent, main
 
 # Puts the descriptors in the first argument to 3 and following, as systemd does, and runs the rest.
 PASS = """
@@ -119,18 +119,6 @@ def listen(kind=socket.SOCK_STREAM, family=socket.AF_INET, address=("127.0.0.1",
     return made
 
 
-def ask(port, path="/healthz", timeout=30):
-    """Returns the status of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status
-    finally:
-        connection.close()
-
-
 def reports(peer):
     """READY, RELOADING, STOPPING and WATCHDOG."""
     notices = Notices(peer.path("notify"))
@@ -138,7 +126,7 @@ def reports(peer):
     ready = notices.wait("READY", "STATUS")
     url = service.listening()["url"]
     check("the status of a service", f"serves at {url}", ready["STATUS"])
-    check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1])))
+    check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1]), "GET", "/healthz")[0])
     check_that("reports to the watchdog", notices.pings(5, 6 * WATCHDOG), "5 in six of its intervals", "fewer")
     service.child.send_signal(signal.SIGSTOP)
     while notices.next(WATCHDOG):
@@ -182,8 +170,8 @@ def passed(peer):
     check("the address of a passed socket", f"http://127.0.0.1:{port}", service.listening()["url"])
     check_that("the log", "1 for clients, 1 for metrics" in service.logged("inherited")["detail"],
                "names the sockets", service.log)
-    check("status at a passed socket", 200, ask(port))
-    check("status at a passed socket for metrics", 200, ask(metrics.getsockname()[1], "/metrics"))
+    check("status at a passed socket", 200, ask(port, "GET", "/healthz")[0])
+    check("status at a passed socket for metrics", 200, ask(metrics.getsockname()[1], "GET", "/metrics")[0])
     service.ends(0, signal.SIGTERM)
     local = listen(family=socket.AF_UNIX, address=peer.path("local"))
     for sockets, names, reason in [
@@ -215,7 +203,7 @@ class Crowd:
     def run(self):
         while not self.is_over:
             try:
-                status = ask(self.port, "/")
+                status = ask(self.port, "GET", "/")[0]
                 if status != 200:
                     self.broken.append(f"status {status}")
                 self.peer.count("answers")
@@ -252,15 +240,6 @@ def restarts(peer):
         service.listening()
     crowd.end()
     service.ends(0, signal.SIGTERM)
-
-
-def certificate(peer, name):
-    """Makes a certificate with its key."""
-    key, chain = peer.path(f"{name}.key"), peer.path(f"{name}.pem")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-         f"/CN={name}", "-days", "2", "-keyout", key, "-out", chain], check=True, capture_output=True)
-    return chain, key
 
 
 def name_of(port):

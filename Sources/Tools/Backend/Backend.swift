@@ -10,6 +10,7 @@ import HoldfastPostgreSQLStores
 import HoldfastSQLiteStores
 import HoldfastStorage
 import HoldfastServerSockets
+import Synchronization
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
 /// files.
@@ -41,6 +42,8 @@ public actor Backend {
   var changedDrainWindow: Duration?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
+  /// Whether a drain has begun, or an operator has asked for one. A second signal would cut it short.
+  nonisolated let isEnding = Atomic(false)
   /// The erasures; `nil` if nobody can ask for them.
   var adminWork: AdminWork?
 
@@ -86,8 +89,11 @@ public actor Backend {
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    isEnding.store(true, ordering: .relaxed)
     await certificate?.stop()
-    await adminWork?.stop()
+    // An erasure may wait for a disk or for another node, and clients are to be warned at once.
+    let work = adminWork
+    async let erasures: Void? = work?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = changedDrainWindow ?? configuration.drainWindow
@@ -96,6 +102,7 @@ public actor Backend {
         handler.drain(within: window, on: hub) { finished.resume() }
       }
     }
+    _ = await erasures
     await end(running, within: .seconds(1))
   }
 

@@ -30,7 +30,7 @@ actor AdminWork {
     file = PrivateFile(directory: directory, name: "erasures")
     self.log = log
     // They may name a user whose erasure a crash has interrupted.
-    for name in [file.name, "removed.json", "removed-shared.json", "sync-secrets"] {
+    for name in ["erasures", "removed.json", "removed-shared.json", "sync-secrets"] {
       PrivateFile(directory: directory, name: name).removeDrafts()
     }
     guard let content = try file.read(isSecret: true) else {
@@ -52,9 +52,7 @@ actor AdminWork {
   /// - Throws: The refusal if there are too many, or if the file cannot be written.
   func accept(_ user: String) throws(HTTPRefusal) -> EraseJob {
     var changed = jobs
-    var source = SystemRandomNumberGenerator()
-    let job = try changed.accept(
-      user, as: UUID128.random(using: &source), at: BootClock().wall)
+    let job = try changed.accept(user, as: .random(), at: BootClock().wall)
     guard changed != jobs else { return job }
     do throws(BackendError) {
       try file.replace(with: changed.encode())

@@ -3,7 +3,6 @@ import HoldfastOwnerFiles
 import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastServerSockets
-import Synchronization
 
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.
@@ -47,13 +46,11 @@ extension Backend {
       answers: AdminAnswers(node: node), work: work, drain: drainOnce())
   }
 
-  /// Returns a function whose first call begins the end of the process.
+  /// Returns a function whose first call begins the end of the process, unless it has begun.
   private func drainOnce() -> @Sendable () -> Void {
-    let begun = Atomic(false)
-    let drain = configuration.drain ?? { [self] in Task { await drainAndStop() } }
-    return {
-      guard !begun.exchange(true, ordering: .relaxed) else { return }
-      drain()
+    return { [weak self] in
+      guard let self, !isEnding.exchange(true, ordering: .relaxed) else { return }
+      if let drain = configuration.drain { drain() } else { Task { await self.drainAndStop() } }
     }
   }
 
@@ -66,26 +63,14 @@ extension Backend {
       let images = services.lazy.compactMap({ $0 as? ImageService }).first,
       let samples = services.lazy.compactMap({ $0 as? SyncService }).first
     else { return }
-    let onLoop: BackendHandler.Inject = { sockets.inject($0) }
     await adminWork.begin(
       with: UserEraser(
-        onLoop: onLoop, messages: messages.store, images: messages.images, samples: samples.store,
+        sockets: sockets, messages: messages.store, images: messages.images, samples: samples.store,
         uploads: [images.uploads, samples.uploads],
-        secrets: SyncSecretFile(path: configuration.syncSecretPath) { user in
-          setup.synced.forget(user)
-          await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            onLoop { handler, _ in
-              handler.work(on: SyncService.self) { runner in
-                runner.enter { service, _ in
-                  service.secrets.change { $0.remove(user) }
-                  return nil
-                }
-              }
-              done.resume()
-            }
-          }
+        secrets: SyncSecretFile(path: configuration.syncSecretPath) {
+          setup.access.syncSecrets.value?.change($0)
         },
-        pairings: ErasedPairings(onLoop: onLoop, passage: membership?.passage),
+        pairings: ErasedPairings(sockets: sockets, passage: membership?.passage),
         readmit: { [weak self] user throws(StoreFailure) in try await self?.forgetRemovals(of: user)
         }
       ))

@@ -1,23 +1,14 @@
 import Foundation
+import HoldfastCore
 import HoldfastOwnerFiles
 
 /// A small file in the backend's data directory that only its owner can read (0600).
 struct PrivateFile {
-  let directory: String
-  let name: String
+  let path: String
 
-  init(directory: String, name: String) {
-    (self.directory, self.name) = (directory, name)
-  }
+  init(directory: String, name: String) { path = "\(directory)/\(name)" }
 
-  /// Splits a path, of which the directory may be missing.
-  init(path: String) {
-    let end = path.lastIndex(of: "/")
-    directory = end.map { String(path[..<$0]) } ?? "."
-    name = end.map { String(path[path.index(after: $0)...]) } ?? path
-  }
-
-  var path: String { "\(directory)/\(name)" }
+  init(path: String) { self.path = path }
 
   /// The maximum size of a file that is read. Secrets and lists of names need far less.
   private static let maxBytes = 1 << 20
@@ -29,6 +20,14 @@ struct PrivateFile {
     try attempt(isSecret) { file throws(OwnerFileError) in try file.read() }
   }
 
+  /// Returns the content of a file that must exist.
+  ///
+  /// - Throws: `.file` if there is no file, and the errors of `read`.
+  func demand(isSecret: Bool = false) throws(BackendError) -> [UInt8] {
+    if let content = try read(isSecret: isSecret) { return content }
+    throw .file(path: path, detail: "No such file or directory")
+  }
+
   func replace(with content: [UInt8]) throws(BackendError) {
     try attempt { file throws(OwnerFileError) in try file.replace(with: content) }
   }
@@ -36,6 +35,8 @@ struct PrivateFile {
   /// Removes drafts that an earlier process left when it was killed while it replaced the file. No
   /// other process may replace the file meanwhile.
   func removeDrafts() {
+    let end = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let (directory, name) = (end == path.startIndex ? "." : String(path[..<end]), path[end...])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     for other in names where other.hasPrefix(name + ".") {
       // A random number of 128 bits with the base 36, and not a copy that somebody has named.
@@ -64,6 +65,14 @@ struct PrivateFile {
       if error == .openToOthers { throw .openToOthers(path: path) }
       throw .file(path: path, detail: error.description)
     }
+  }
+}
+
+extension UUID128 {
+  /// Returns a random ID from the kernel's generator.
+  static func random() -> UUID128 {
+    var source = SystemRandomNumberGenerator()
+    return random(using: &source)
   }
 }
 

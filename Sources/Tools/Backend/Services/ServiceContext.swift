@@ -138,10 +138,11 @@ extension ServiceContext {
     upgrades[connection] = exchange(request, head, connection, route)
   }
 
-  /// Enters a request of an operator, whose line of the log has begun.
+  /// Enters a request of an operator, whose line of the log has begun. It has no route, by which
+  /// metrics count.
   mutating func enter(_ request: RequestID, _ line: LogLine) {
     requests[request] = Exchange(
-      request: request, line: line, since: now, bounds: SocketBounds())
+      request: request, line: line, since: now, bounds: SocketBounds(), isCounted: true)
   }
 
   private func exchange(

@@ -439,7 +439,7 @@ struct BackendHandler: SocketHandler {
     let mustRead = waits.add(asked, at: now)
     beginChecks(at: now)
     guard mustRead, let inject else { return }
-    Task.detached { [reading] in
+    Task.detached(executorPreference: reading.queue) { [reading] in
       let figures = reading.figures()
       inject { handler, hub in
         handler.turn(on: hub) { handler in

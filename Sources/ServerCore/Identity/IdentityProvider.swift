@@ -23,9 +23,6 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
     (self.issuer, self.audience, self.names) = (issuer, audience, names)
   }
 
-  /// Returns whether keys may be fetched from a URL: `https`, or `http` of this machine.
-  public static func isKeySetURL(_ text: String) -> Bool { WebURL(text) != nil }
-
   /// A function that checks a signature over bytes.
   public typealias SignatureCheck =
     @Sendable (
@@ -58,7 +55,7 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
   ) throws(TokenFault) -> VerifiedToken {
     let algorithm = try Self.algorithm(of: header)
     switch keys.choice(of: header.keyID, for: algorithm) {
-    case .unknown: throw TokenFault("its key is unknown")
+    case .unknown: throw .unknownKey
     case .unfit(let reason): throw TokenFault(reason)
     case .key(let key):
       guard isSigned(key, algorithm, token.signingInput, token.signature) else {
@@ -161,4 +158,7 @@ package struct TokenFault: Error, Sendable, Hashable {
   package var reason: String
 
   package init(_ reason: String) { self.reason = reason }
+
+  /// The fault of a token whose key is not among the known ones. A newer key set may have it.
+  package static let unknownKey = TokenFault("its key is unknown")
 }

@@ -127,16 +127,6 @@ def metrics(port):
     return dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
 
 
-def certificate(peer, name):
-    """Makes a certificate of a host with its key. Returns their paths."""
-    key, chain = peer.path(f"{name}.key"), peer.path(f"{name}.pem")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-         f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", "-days", "2", "-keyout", key, "-out", chain],
-        check=True, capture_output=True)
-    return chain, key
-
-
 def end_with_parent():
     """Makes the kernel kill this child when its parent ends. Runs before the child's program."""
     LIBC.prctl(KILLED_WITH_PARENT, signal.SIGKILL)

@@ -307,9 +307,7 @@ extension BackendConfiguration {
     sockets.host = host
     sockets.port = port
     (sockets.inherited, sockets.furtherListeners) = (inherited.clients, furtherListeners)
-    sockets.tls = certificate.map {
-      TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
-    }
+    sockets.tls = certificate?.files
     sockets.webSocket.maxMessageBytes = maxClientMessageBytes
     sockets.http.bodyBytesByPath = maxBodyBytes
     sockets.http.announcedPaths = announcedPaths

@@ -147,7 +147,7 @@ struct BackendHandler: SocketHandler {
   ) -> any RunningService {
     let generation = generations[index]
     let context = ServiceContext<S>(
-      hub: hub, log: log, hooks: hooks, store: service.store, visits: admin?.visits
+      hub: hub, log: log, hooks: hooks, store: service.store, keepsAgents: admin?.hasAddress == true
     ) { body in
       inject { handler, hub in
         handler.turn(on: hub) { handler in

@@ -42,8 +42,8 @@ extension Backend {
     }
     let node = membership == nil ? nil : configuration.nodeName ?? DatabaseNode.hostName
     return AdminDesk(
-      token: token, visits: hasAddress ? configuration.proxies : nil,
-      answers: AdminAnswers(node: node), work: work, drain: drainOnce())
+      token: token, hasAddress: hasAddress, answers: AdminAnswers(node: node), work: work,
+      drain: drainOnce())
   }
 
   /// Returns a function whose first call begins the end of the process, unless it has begun.

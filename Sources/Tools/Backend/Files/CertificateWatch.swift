@@ -17,7 +17,7 @@ final class CertificateWatch: Sendable {
   ///
   /// - Throws: `.certificate` if they cannot be used.
   init(_ certificate: BackendConfiguration.Certificate, log: BackendLog) throws(BackendError) {
-    let files = TLSFiles(certificatePath: certificate.chainPath, keyPath: certificate.keyPath)
+    let files = certificate.files
     let found = CertificateReloads.Files(files)
     let expiry = try Self.context(of: files).expiry
     (self.files, self.log) = (files, log)
@@ -82,7 +82,10 @@ final class CertificateWatch: Sendable {
     }
   }
 
-  private static func context(of files: TLSFiles) throws(BackendError) -> sending TLSContext {
+  /// Reads the files.
+  ///
+  /// - Throws: `.certificate` if they cannot be used.
+  static func context(of files: TLSFiles) throws(BackendError) -> sending TLSContext {
     do throws(SocketServerError) {
       return try TLSContext(files)
     } catch {
@@ -103,6 +106,11 @@ extension Backend {
     await sockets.replaceTLS(with: context)
     log.note(.certificateLoaded, "valid until \(RFC3339.format(expiry))")
   }
+}
+
+extension BackendConfiguration.Certificate {
+  /// The files for the sockets.
+  var files: TLSFiles { TLSFiles(certificatePath: chainPath, keyPath: keyPath) }
 }
 
 extension CertificateReloads.Files {

@@ -3,6 +3,7 @@ import HoldfastOwnerFiles
 import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastServerSockets
+import Synchronization
 
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.

@@ -87,23 +87,6 @@ import Testing
     }
   }
 
-  @Test func `without a token, nobody is an operator at a passed socket of TCP`() async throws {
-    let (opened, scratch) = (try Opened(), try Scratch())
-    let url = "http://\(try #require(BoundPort.endpoint(of: opened.descriptor)))"
-    for address in [nil, "unix:" + scratch("admin.sock")] {
-      let admin = try address.map { try AdminAddress($0) }
-      try await BackendRig.run {
-        $0.admin = admin
-        try? $0.inherit(opened.passed(as: "admin"))
-      } _: { rig in
-        #expect(rig.address.admin == url)
-        let client = try AdminClient(url)
-        #expect(try await client.ask("GET", ["jobs"]).status == 401)
-        #expect(try await client.ask("GET", ["healthz"]).status == 401)
-      }
-    }
-  }
-
   @Test func `a connection that begins during a drain is served by the next backend`() async throws
   {
     let opened = try Opened()

@@ -55,7 +55,7 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
   ) throws(TokenFault) -> VerifiedToken {
     let algorithm = try Self.algorithm(of: header)
     switch keys.choice(of: header.keyID, for: algorithm) {
-    case .unknown: throw .unknownKey
+    case .unknown: throw TokenFault("its key is unknown")
     case .unfit(let reason): throw TokenFault(reason)
     case .key(let key):
       guard isSigned(key, algorithm, token.signingInput, token.signature) else {
@@ -158,7 +158,4 @@ package struct TokenFault: Error, Sendable, Hashable {
   package var reason: String
 
   package init(_ reason: String) { self.reason = reason }
-
-  /// The fault of a token whose key is not among the known ones. A newer key set may have it.
-  package static let unknownKey = TokenFault("its key is unknown")
 }

@@ -83,7 +83,7 @@ struct LogLine: Sendable {
   var isFailedRequest: Bool { event == .request && (status ?? 0) >= 400 }
 
   /// Whether the line is that of somebody who is not an operator, and asked as one.
-  fileprivate var isStranger: Bool { event == .admin && status == 401 }
+  fileprivate var isStranger: Bool { event == .admin && (status == 401 || status == 403) }
 
   /// The value of a member that follows the time and the event.
   private enum Value {

@@ -1,3 +1,5 @@
+import HoldfastServerSockets
+
 extension BackendConfiguration {
   /// Reads the files of the configuration that exist: the certificate with its key, and the files of
   /// each service. Nothing is created.
@@ -13,12 +15,20 @@ extension BackendConfiguration {
         errors.append(error)
       }
     }
-    check { () throws(BackendError) in
-      if let certificate { _ = try CertificateWatch.context(of: certificate.files) }
-    }
+    check { () throws(BackendError) in try checkCertificate() }
     for service in backendServices {
       check { () throws(BackendError) in try service.checkFiles(of: self) }
     }
     return errors
+  }
+
+  private func checkCertificate() throws(BackendError) {
+    guard let certificate else { return }
+    let files = TLSFiles(certificatePath: certificate.chainPath, keyPath: certificate.keyPath)
+    do throws(SocketServerError) {
+      try files.check()
+    } catch {
+      throw error.asBackendError
+    }
   }
 }

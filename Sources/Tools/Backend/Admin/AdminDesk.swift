@@ -1,4 +1,3 @@
-import Glibc
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
@@ -9,8 +8,7 @@ import HoldfastWire
 
 /// The parts with which a handler serves operators, and erasures that other nodes pass on.
 struct AdminDesk: Sendable {
-  /// The token that operators present; `nil` if the user at the other end of a Unix domain socket is
-  /// enough.
+  /// The token that operators present; `nil` if the address is a Unix domain socket without one.
   let token: AdminToken?
   /// Whether there is an address for operators. Otherwise only other nodes pass erasures on.
   let hasAddress: Bool
@@ -20,12 +18,9 @@ struct AdminDesk: Sendable {
   /// A function that begins the end of the process. Further calls do nothing.
   let drain: @Sendable () -> Void
 
-  /// Returns whether a request shows the token. Without one, it must be of the user of this process or
-  /// of root: a service manager may pass a socket to which everybody can connect.
-  ///
-  /// - Parameter user: The user at the other end of a Unix domain socket; `nil` for TCP.
-  func admits(_ head: HTTPRequestHead, of user: UInt32?) -> Bool {
-    guard let token else { return user == 0 || user == geteuid() }
+  /// Returns whether a request shows the token.
+  func admits(_ head: HTTPRequestHead) -> Bool {
+    guard let token else { return true }
     return head.bearer.map { token.isEqual(to: $0) } ?? false
   }
 }
@@ -35,8 +30,6 @@ struct AdminAct: Sendable {
   var request: RequestID
   var line: LogLine
   var since: Instant
-  /// The user at the other end of a Unix domain socket; `nil` for TCP.
-  let user: UInt32?
 
   init(_ request: RequestID, on hub: SocketHub, token: AdminToken?) {
     self.request = request
@@ -44,7 +37,7 @@ struct AdminAct: Sendable {
     line = LogLine(.admin)
     let connection = hub.connection(of: request)
     line.connection = connection?.number
-    user = connection.flatMap { hub.peerUser(of: $0) }
+    let user = connection.flatMap { hub.peerUser(of: $0) }
     line.names = [("by", user.map { "uid \($0)" } ?? token.map { "token \($0.shortName)" })]
   }
 
@@ -80,13 +73,9 @@ extension BackendHandler {
     }
     guard let admin else { return false }
     var act = AdminAct(request, on: hub, token: admin.token)
-    guard admin.admits(head, of: act.user) else {
+    guard admin.admits(head) else {
       act.line.names = [("by", nil), ("act", "sign_in")]
-      let detail =
-        admin.token == nil
-        ? "without --admin-token-file, only the user of the server may act here, at a Unix socket"
-        : "no valid token; send that of --admin-token-file"
-      answer(act, HTTPRefusal(401, detail), on: hub)
+      answer(act, HTTPRefusal(401, "no valid token; send that of --admin-token-file"), on: hub)
       return true
     }
     do throws(HTTPRefusal) {

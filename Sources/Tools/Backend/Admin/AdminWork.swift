@@ -30,7 +30,7 @@ actor AdminWork {
     file = PrivateFile(directory: directory, name: "erasures")
     self.log = log
     // They may name a user whose erasure a crash has interrupted.
-    for name in ["erasures", "removed.json", "removed-shared.json", "sync-secrets"] {
+    for name in [file.name, "removed.json", "removed-shared.json", "sync-secrets"] {
       PrivateFile(directory: directory, name: name).removeDrafts()
     }
     guard let content = try file.read(isSecret: true) else {

@@ -28,7 +28,7 @@ extension Backend {
   /// Reads the erasures and the token. Returns what serves operators, or `nil` if there is neither an
   /// address for them nor another node.
   func openAdmin() throws(BackendError) -> AdminDesk? {
-    let hasAddress = configuration.furtherListeners[.admin] != nil
+    let hasAddress = configuration.admin != nil
     guard hasAddress || membership != nil else { return nil }
     let token = try configuration.admin?.tokenFile.map { path throws(BackendError) in
       try AdminToken.open(at: path)

@@ -82,10 +82,7 @@ final class CertificateWatch: Sendable {
     }
   }
 
-  /// Reads the files.
-  ///
-  /// - Throws: `.certificate` if they cannot be used.
-  static func context(of files: TLSFiles) throws(BackendError) -> sending TLSContext {
+  private static func context(of files: TLSFiles) throws(BackendError) -> sending TLSContext {
     do throws(SocketServerError) {
       return try TLSContext(files)
     } catch {

@@ -4,11 +4,21 @@ import HoldfastOwnerFiles
 
 /// A small file in the backend's data directory that only its owner can read (0600).
 struct PrivateFile {
-  let path: String
+  let directory: String
+  let name: String
 
-  init(directory: String, name: String) { path = "\(directory)/\(name)" }
+  init(directory: String, name: String) {
+    (self.directory, self.name) = (directory, name)
+  }
 
-  init(path: String) { self.path = path }
+  /// Splits a path, of which the directory may be missing.
+  init(path: String) {
+    let end = path.lastIndex(of: "/")
+    directory = end.map { String(path[..<$0]) } ?? "."
+    name = end.map { String(path[path.index(after: $0)...]) } ?? path
+  }
+
+  var path: String { "\(directory)/\(name)" }
 
   /// The maximum size of a file that is read. Secrets and lists of names need far less.
   private static let maxBytes = 1 << 20
@@ -35,8 +45,6 @@ struct PrivateFile {
   /// Removes drafts that an earlier process left when it was killed while it replaced the file. No
   /// other process may replace the file meanwhile.
   func removeDrafts() {
-    let end = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-    let (directory, name) = (end == path.startIndex ? "." : String(path[..<end]), path[end...])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     for other in names where other.hasPrefix(name + ".") {
       // A random number of 128 bits with the base 36, and not a copy that somebody has named.

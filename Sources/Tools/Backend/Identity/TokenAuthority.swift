@@ -64,26 +64,21 @@ final class TokenAuthority: Sendable {
   /// Returns the credential of a request with a token of the identity provider; `nil` if the request
   /// has none, or there is no provider. A token that the backend signed is refused.
   func providedCredential(of head: HTTPRequestHead) -> Credential? {
-    guard let provider, case .token(let token) = head.token,
-      (try? CompactToken.split(token)) != nil
-    else { return nil }
-    do throws(Refusal) {
-      let verified = try verified(token, by: provider)
-      guard verified.isProvided else {
-        return .invalid(reason: "it is not of the identity provider")
-      }
+    guard provider != nil, case .token(let token) = head.token, isToken(token) else { return nil }
+    switch verified(token) {
+    case .success(let verified) where verified.isProvided:
       return verified.credential(at: clock.wall)
-    } catch {
-      return error.credential
+    case .success: return .invalid(reason: "it is not of the identity provider")
+    case .failure(let refusal): return refusal.credential
     }
   }
 
+  private func isToken(_ text: String) -> Bool { (try? CompactToken.split(text)) != nil }
+
   func credential(_ token: String) -> Credential {
-    guard let provider else { return tokens.verify(token) }
-    do throws(Refusal) {
-      return try verified(token, by: provider).credential(at: clock.wall)
-    } catch {
-      return error.credential
+    switch verified(token) {
+    case .success(let verified): verified.credential(at: clock.wall)
+    case .failure(let refusal): refusal.credential
     }
   }
 
@@ -99,41 +94,47 @@ final class TokenAuthority: Sendable {
   }
 
   /// Verifies a token, unless it was verified before. The times of a token are not checked.
-  private func verified(
-    _ token: String, by provider: IdentityProvider
-  ) throws(Refusal) -> VerifiedToken {
+  private func verified(_ token: String) -> Result<VerifiedToken, Refusal> {
     let (hash, wall) = (hash(of: token), clock.wall)
-    let (known, keys, era) = state.withLock {
-      ($0.verified.find(hash, at: wall), $0.keys, $0.verified.era)
+    let (known, era) = state.withLock { ($0.verified.find(hash, at: wall), $0.verified.era) }
+    if let known { return .success(known) }
+    let result = verify(token)
+    if case .success(let verified) = result {
+      state.withLock {
+        $0.verified.keep(verified, hash, size: token.utf8.count, of: era, at: wall)
+      }
     }
-    if let known { return known }
-    let verified = try verify(token, by: provider, with: keys)
-    state.withLock {
-      $0.verified.keep(verified, hash, size: token.utf8.count, of: era, at: wall)
-    }
-    return verified
+    return result
   }
 
-  private func verify(
-    _ token: String, by provider: IdentityProvider, with keys: IssuerKeys
-  ) throws(Refusal) -> VerifiedToken {
-    guard let (header, parts) = try? CompactToken.split(token) else {
-      throw Refusal(credential: .invalid(reason: "malformed"))
-    }
-    if header.algorithm == CompactToken.hs256 {
-      let credential = tokens.verify(token)
-      guard case .valid(let claims) = credential else { throw Refusal(credential: credential) }
-      return VerifiedToken(claims, isProvided: false)
-    }
-    do throws(TokenFault) {
-      return try provider.verify(parts, header, with: keys.keys, by: TokenSignature.isValid)
+  private func verify(_ token: String) -> Result<VerifiedToken, Refusal> {
+    let (header, parts): (TokenHeader, CompactToken)
+    do throws(MessageError) {
+      (header, parts) = try CompactToken.split(token)
     } catch {
-      let now = clock.now
-      guard error == .unknownKey, keys.keys.isEmpty || keys.areAwaited(at: now) else {
-        throw Refusal(credential: .invalid(reason: error.reason))
+      return .failure(Refusal(credential: .invalid(reason: "malformed")))
+    }
+    guard let provider, header.algorithm != CompactToken.hs256 else {
+      let credential = tokens.verify(token)
+      guard case .valid(let claims) = credential else {
+        return .failure(Refusal(credential: credential))
       }
+      return .success(VerifiedToken(claims, isProvided: false))
+    }
+    let keys = state.withLock { $0.keys }
+    do throws(TokenFault) {
+      let algorithm = try IdentityProvider.algorithm(of: header)
+      let isUnknown = keys.keys.choice(of: header.keyID, for: algorithm) == .unknown
       // A request that could not wait for the keys is repeated by its client.
-      throw Refusal(credential: .unchecked(retryAfter: keys.retryAfter(at: now)))
+      let now = clock.now
+      if isUnknown, keys.keys.isEmpty || keys.areAwaited(at: now) {
+        let wait = keys.retryAfter(at: now)
+        return .failure(Refusal(credential: .unchecked(retryAfter: wait)))
+      }
+      return .success(
+        try provider.verify(parts, header, with: keys.keys, by: TokenSignature.isValid))
+    } catch {
+      return .failure(Refusal(credential: .invalid(reason: error.reason)))
     }
   }
 
@@ -190,10 +191,9 @@ final class TokenAuthority: Sendable {
 
   /// Adds the numbers of keys and of verified tokens to the backend's page.
   func report(to page: inout MetricsPage) {
-    guard provider != nil else { return }
     state.withLock {
       $0.verified.report(to: &page)
-      $0.keys.report(to: &page)
+      if provider != nil { $0.keys.report(to: &page) }
     }
   }
 }

@@ -43,6 +43,14 @@ struct LogRateTests {
       ])
   }
 
+  @Test func `each act of an operator has its line, and who is not admitted has a limit`() {
+    var rate = LogRate(limit: 1)
+    let strangers = (0..<3).map { _ in rate.takes(.admin, isFailure: true, at: .zero) }
+    let acts = (0..<3).map { _ in rate.takes(.admin, at: .zero) }
+    #expect(strangers == [true, false, false] && acts == [true, true, true])
+    #expect(rate.ended(by: Self.second) == [.init(event: .admin, count: 2)])
+  }
+
   @Test func `resets the limit after one second and limits each event separately`() {
     var rate = LogRate(limit: 1)
     let first = (0..<3).map { _ in rate.takes(.refused, at: .zero) }

@@ -1,9 +1,23 @@
+import Glibc
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastServerSockets
 
 struct `Parts of the sockets` {
+  @Test func `a Unix domain socket whose server does not accept is not abandoned`() throws {
+    let scratch = try Scratch()
+    defer { withExtendedLifetime(scratch) {} }
+    let path = scratch("busy.sock")
+    let address = try #require(SocketAddress(path: path))
+    let listener = try Listener(path: path, .metrics)
+    // The first of these connections fills the queue, and a further one would wait for its turn.
+    #expect(listen(listener.descriptor, 0) == 0)
+    for _ in 0..<3 { #expect(!address.isAbandoned) }
+    withExtendedLifetime(listener) {}
+  }
+
   @Test(arguments: 0..<20)
   func `a queue returns its bytes in order through a buffer of any size`(seed: UInt64) {
     var generator = RandomSource(seed: seed)

@@ -74,8 +74,8 @@ import Testing
     ),
     (
       ["serve", "--jwks-url", "http://id.example/certs"],
-      #"holdfast serve: --jwks-url cannot be "http://id.example/certs"; it must be an https URL, or "#
-        + "an http URL of this machine, such as "
+      #"holdfast serve: --jwks-url cannot be "http://id.example/certs"; it must be an https URL "#
+        + "without user and fragment, or http on this machine, such as "
         + "https://id.example/realms/main/protocol/openid-connect/certs"
     ),
     (

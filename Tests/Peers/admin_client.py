@@ -10,11 +10,10 @@ import socket
 import stat
 import time
 import urllib.parse
-import urllib.request
 import uuid
 
-from message_wire import API, Wire, make_token
-from peer import Backend, check, check_that, main
+from message_wire import API, Wire
+from peer import Backend, ask, check, check_that, main
 from websockets.exceptions import ConnectionClosed
 
 USER = "ann/4711 é"  # a name that has to be percent-encoded
@@ -161,12 +160,7 @@ def refusals(operator, backend):
               (set(answer), answer["status"], answer["data"]))
         check_that("remedy", len(answer["message"]) > 10, "a sentence", answer["message"])
     # The public port knows none of it.
-    try:
-        urllib.request.urlopen(f"http://127.0.0.1:{backend.port}/admin/connections", timeout=10)
-        status = 200
-    except urllib.error.HTTPError as error:
-        status = error.code
-    check("the routes at the public port", 404, status)
+    check("the routes at the public port", 404, ask(backend.port, "GET", "/admin/connections")[0])
 
 
 async def erase(peer, backend, operator, wire, tokens):
@@ -223,7 +217,7 @@ def over_tcp(peer):
 async def run(peer):
     backend, operator = start(peer)
     check("mode of the socket", 0o600, stat.S_IMODE(os.stat(peer.path("s")).st_mode))
-    tokens = {"ann": make_token(peer, backend, USER, "bakery"), "bob": make_token(peer, backend, "bob", "bakery")}
+    tokens = {"ann": backend.token(USER), "bob": backend.token("bob")}
     wire = Wire(backend.port)
     others = await lists(peer, backend, operator, wire, tokens)
     text = await posts(peer, operator, others)

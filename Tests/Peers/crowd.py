@@ -3,17 +3,13 @@
 The numbers of make test are small. With more descriptors than the shell's limit it measures a real crowd:
     ulimit -n 60000; python3 Tests/Peers/crowd.py .build/release/holdfast --sockets 25000 --addresses 60 --phones 2000
 """
-import http.client
-import json
 import resource
-import socket
 import time
 import uuid
 
-from peer import Backend, check, check_that, main
+from peer import Backend, ask, check, check_that, free_port, main, metrics, upgrade, wait_until
 
 API, SHOP = "/api/v1/auth/shops", "bakery"
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 SPARE = 200  # descriptors of this program besides those of the sockets
 
 
@@ -33,13 +29,12 @@ class Crowd:
         # A limit of its own for the backend alone, which raises a soft limit to the hard one.
         program = peer.program
         peer.program = peer.write("limited", f'#!/bin/sh\nulimit -n {self.limit}\nexec "{program}" "$@"\n', 0o700)
-        self.metrics = Backend(peer).port
+        self.metrics = free_port()
         self.backend = Backend(
             peer, "--max-streams", self.sockets, "--max-sockets-per-user", self.sockets,
             "--max-phones", self.phones + 1, "--max-phones-per-address", self.phones,
             "--max-sessions", 100, "--metrics-listen", f"127.0.0.1:{self.metrics}").start()
-        self.token = peer.call(
-            "token", "--data", self.backend.data, "--user", "ann", "--shops", SHOP, "--ttl", "1h").strip()
+        self.token = self.backend.token("ann", SHOP)
 
     def raise_limit(self, need):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -47,43 +42,23 @@ class Crowd:
                    hard == resource.RLIM_INFINITY or hard >= max(need, self.limit), f"{max(need, self.limit)}", hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    def connect(self, path, fields, address):
-        """Returns the status of an upgrade, and its socket."""
-        connection = socket.create_connection(
-            ("127.0.0.1", self.backend.port), timeout=60, source_address=(address, 0))
-        lines = [f"GET {path} HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
-                 "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {KEY}", *fields]
-        connection.sendall("\r\n".join([*lines, "", ""]).encode())
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            part = connection.recv(4096)
-            check_that(f"an answer to the upgrade of {path}", part, "a head", answer)
-            answer += part
-        return int(answer.split(b" ", 2)[1]), connection
-
     def follow(self, number):
-        return self.connect(f"{API}/{SHOP}/messages/stream", [f"Authorization: Bearer {self.token}"],
-                            f"127.0.0.{2 + number % self.addresses}")
+        """Returns the status of an upgrade, and its socket."""
+        status, _, link = upgrade(self.backend.port, f"{API}/{SHOP}/messages/stream", self.token,
+                                  source=f"127.0.0.{2 + number % self.addresses}")
+        return status, link
 
     def phone(self, address="127.0.0.1"):
-        return self.connect("/ws/phone", [f"Holdfast-Device: {uuid.uuid4()}"], address)
-
-    def values(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.metrics, timeout=30)
-        connection.request("GET", "/metrics")
-        page = connection.getresponse().read().decode()
-        connection.close()
-        return dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+        status, _, link = upgrade(
+            self.backend.port, "/ws/phone", fields=[f"Holdfast-Device: {uuid.uuid4()}"], source=address)
+        return status, link
 
     def value(self, name):
-        return float(self.values()[name])
+        return float(metrics(self.metrics)[name])
 
     def until(self, name, value):
         """Waits until a metric has a value."""
-        end = time.monotonic() + 30
-        while (actual := self.value(name)) != value:
-            check_that(name, time.monotonic() < end, value, actual)
-            time.sleep(0.1)
+        wait_until(f"{name} is {value}", lambda: self.value(name) == value)
 
     def gather_followers(self):
         begun = time.monotonic()
@@ -94,9 +69,7 @@ class Crowd:
             open_ones.append(connection)
         self.peer.count("followers", self.sockets)
         self.peer.count("ms for each", round((time.monotonic() - begun) * 1000 / self.sockets, 2))
-        status, refused = self.follow(0)
-        check("status of one follower too many", 503, status)
-        refused.close()
+        check("status of one follower too many", 503, self.follow(0)[0])
         open_ones.pop().close()
         self.until('holdfast_ceiling_used{ceiling="streams"}', self.sockets - 1)
         status, connection = self.follow(0)
@@ -106,11 +79,8 @@ class Crowd:
 
     def post(self, open_ones):
         """Posts a message, and reads its frame at each follower."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=60)
-        connection.request("POST", f"{API}/messages", json.dumps({"shop_id": SHOP, "message": "to all"}),
-                           {"Authorization": f"Bearer {self.token}"})
-        check("status of a post", 201, connection.getresponse().status)
-        connection.close()
+        status = ask(self.backend.port, "POST", f"{API}/messages", self.token, {"shop_id": SHOP, "message": "to all"})[0]
+        check("status of a post", 201, status)
         for number, each in enumerate(open_ones):
             frame = b""
             while b"to all" not in frame:
@@ -132,13 +102,13 @@ class Crowd:
             found, connection = self.phone(address)
             check(f"status of a phone of {address} after {self.phones} of 127.0.0.1", status, found)
             open_ones.append(connection)
-        return open_ones
+        return [each for each in open_ones if each]
 
     def play(self):
         followers = self.gather_followers()
         self.post(followers)
         phones = self.gather_phones()
-        values = self.values()
+        values = metrics(self.metrics)
         check("refused for streams", "1", values['holdfast_refusals_total{reason="streams"}'])
         check("refused for phones", "1", values['holdfast_refusals_total{reason="phones"}'])
         check("refused for phones of one address", "1", values['holdfast_refusals_total{reason="phones_per_address"}'])

@@ -3,20 +3,17 @@
 The model follows docs/hooks.md: what was not allowed is not stored and not opened, what is denied gets 403
 with the reason, and a failure gets 503, or passes with `--hook-on-failure open`. Each request is signed.
 """
-import base64
 import hashlib
 import hmac
-import http.client
 import http.server
 import json
 import os
 import random
-import socket
 import threading
 import time
 import uuid
 
-from peer import Backend, check, check_that, main
+from peer import Backend, ask, check, check_that, main, metrics, upgrade, wait_until
 
 API = "/api/v1/auth/shops"
 SHOP = "bakery"
@@ -178,42 +175,18 @@ class World:
 
     def token(self, user):
         if user not in self.tokens:
-            self.tokens[user] = self.peer.call(
-                "token", "--data", self.backend.data, "--user", user, "--shops", SHOP).strip()
+            self.tokens[user] = self.backend.token(user, SHOP)
         return self.tokens[user]
 
     def ask(self, method, path, user, body=None, key=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=60)
-        fields = {"Authorization": f"Bearer {self.token(user)}"}
-        if key:
-            fields["Idempotency-Key"] = key
-        connection.request(method, path, None if body is None else json.dumps(body).encode(), fields)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, answer.headers, content
+        fields = {"Idempotency-Key": key} if key else {}
+        return ask(self.backend.port, method, path, self.token(user), body, fields)
 
     def post(self, user, text, key=None):
         return self.ask("POST", f"{API}/messages", user, {"shop_id": SHOP, "message": text}, key)
 
     def open(self, user, path=f"{API}/{SHOP}/messages/stream"):
-        """Asks for a socket. Returns the status, the body of a refusal, and the socket."""
-        link = socket.create_connection(("127.0.0.1", self.backend.port), timeout=60)
-        key = base64.b64encode(os.urandom(16)).decode()
-        lines = [f"GET {path} HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade",
-                 "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}"]
-        if user:
-            lines.append(f"Authorization: Bearer {self.token(user)}")
-        link.sendall("\r\n".join(lines + ["", ""]).encode())
-        head = link.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
-        check_that("an answer to an upgrade", head.startswith(b"HTTP/1.1 "), "HTTP/1.1", head)
-        if head.endswith(b"101"):
-            return 101, b"", link
-        answer = http.client.HTTPResponse(link)
-        answer.begin()
-        body = answer.read()
-        link.close()
-        return answer.status, body, None
+        return upgrade(self.backend.port, path, user and self.token(user))
 
     def expect(self, deed):
         return DEEDS[deed][self.on_failure == "open"]
@@ -300,21 +273,6 @@ class World:
             check(f"order of the posts of {user}", [row for row in self.stored if row[0] == user],
                   [row for row in history if row[0] == user])
 
-    def metrics(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=60)
-        connection.request("GET", "/metrics")
-        text = connection.getresponse().read().decode()
-        connection.close()
-        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
-                for line in text.splitlines() if line.startswith("holdfast_hook")}
-
-
-def wait_until(what, holds, limit=30):
-    end = time.monotonic() + limit
-    while not holds():
-        check_that(what, time.monotonic() < end, f"within {limit} s", "not yet")
-        time.sleep(0.02)
-
 
 def play_held(world):
     """A post that waits holds up nobody else, and no post of its author overtakes it."""
@@ -361,7 +319,7 @@ def play(peer):
     play_routes(world)
     world.serve("closed", "2s").play(list(DEEDS), peer.seconds / 3)
     world.check_history()
-    numbers = world.metrics()
+    numbers = metrics(world.backend.port)
     check_that("metrics count timeouts", any('"timed_out"' in name for name in numbers), "timed_out", numbers)
     # Each socket that opened is told of once, while the operator is there.
     opened, told = len(world.operator.told), world.try_socket("allow")

@@ -20,7 +20,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from message_wire import API, make_token
+from message_wire import API
 from peer import Backend, Broken, check, check_that, main
 from uploads import Uploader
 
@@ -286,7 +286,7 @@ def check_forgeries(world):
         world.expect_refusal(f"{key.algorithm} with other claims", f"{head}.{claims_of_bob}.{rest}", "signature")
     zeros = forge({"alg": "ES256", "kid": es.id}, claims, lambda _: bytes(64))
     world.expect_refusal("ES256 with r and s of zero", zeros, "signature")
-    own = make_token(world.peer, world.backend, "ann", "bakery")
+    own = world.backend.token("ann")
     world.expect("a token of the data directory", 200, own)
     world.expect("a token of the data directory for health sync", 401, own, "GET", "/api/health/summary")
 
@@ -402,7 +402,7 @@ def check_absence(world):
     wait = headers["Retry-After"]
     check_that("Retry-After before any key", wait.isdigit() and 1 <= int(wait) <= 12, "1 to 12 s", wait)
     world.expect("a forged token before any key", 401, forge({"alg": "none"}, provider.claims("ann"), lambda _: b""))
-    world.expect("a token of the data directory", 200, make_token(world.peer, world.backend, "ann", "bakery"))
+    world.expect("a token of the data directory", 200, world.backend.token("ann"))
     provider.status, limit = 200, time.monotonic() + int(wait) + 5
     while world.ask(token)[0] != 200:
         check_that("a token once keys are there", time.monotonic() < limit, "200", "503")

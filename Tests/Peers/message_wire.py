@@ -26,8 +26,7 @@ ORIGINAL = ("id", "shop_id", "user_id", "username", "message", "created_at", "up
 
 
 def make_token(peer, backend, user, shops, admin=None, life="1h"):
-    words = ["--admin", admin] if admin else []
-    return peer.call("token", "--data", backend.data, "--user", user, "--shops", shops, "--ttl", life, *words).strip()
+    return backend.token(user, shops, *(["--admin", admin] if admin else []), life=life)
 
 
 class Lost(Exception):

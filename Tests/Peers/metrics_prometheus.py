@@ -3,14 +3,13 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from peer import ROOT, Backend, Broken, check, check_that, end_with_parent, main
+from peer import ROOT, Backend, Broken, ask, check, check_that, end_with_parent, free_port, main, upgrade
 
 FOLDER = os.path.join(ROOT, "packaging", "prometheus")
 CALM = 30  # seconds within which Prometheus has seen a change
@@ -31,7 +30,7 @@ def promtool(*words, **options):
 class World:
     def __init__(self, peer):
         self.peer = peer
-        self.metrics, self.port = Backend(peer).port, Backend(peer).port
+        self.metrics, self.port = free_port(), free_port()
         self.backend = Backend(peer, "--metrics-listen", f"127.0.0.1:{self.metrics}").start()
         with open(os.path.join(FOLDER, "holdfast.rules.yml"), encoding="utf-8") as file:
             rules = file.read()
@@ -71,40 +70,19 @@ class World:
         return sorted({each["labels"]["alertname"] for each in self.api("alerts")["alerts"]
                        if each["state"] == "firing"} & {"HoldfastDown", "HoldfastNotReady"})
 
-    def page(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as answer:
-            return answer.read().decode()
-
     def ask(self, path, body=None):
-        fields = {"Authorization": f"Bearer {self.token}"}
-        request = urllib.request.Request(f"http://127.0.0.1:{self.backend.port}{path}", body, fields)
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def follow(self):
-        """Opens a socket that never answers a close frame, so that a drain takes some seconds."""
-        connection = socket.create_connection(("127.0.0.1", self.backend.port), timeout=10)
-        connection.sendall((
-            "GET /api/v1/auth/shops/bakery/messages/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
-            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-            f"Authorization: Bearer {self.token}\r\n\r\n").encode())
-        check("status of an upgrade", b"101", connection.recv(4096).split(b" ", 2)[1])
-        return connection
+        return ask(self.backend.port, "POST" if body else "GET", path, self.token, body)[0]
 
     def play(self):
         promtool("check", "rules", "holdfast.rules.yml")
         promtool("check", "config", "prometheus.yml")
         check_that("promtool test rules", "SUCCESS" in promtool("test", "rules", "holdfast.tests.yml"), "SUCCESS", "none")
-        self.token = self.peer.call(
-            "token", "--data", self.backend.data, "--user", "ann", "--shops", "bakery", "--ttl", "1h").strip()
+        self.token = self.backend.token("ann")
         for number in range(3):
-            body = json.dumps({"shop_id": "bakery", "message": f"{number}"}).encode()
+            body = {"shop_id": "bakery", "message": f"{number}"}
             check("status of a post", 201, self.ask("/api/v1/auth/shops/messages", body))
         check("metrics at the address for clients", 404, self.ask("/metrics"))
-        check("what promtool finds in the metrics", "", promtool("check", "metrics", input=self.page()))
+        check("what promtool finds in the metrics", "", promtool("check", "metrics", input=ask(self.metrics, "GET", "/metrics")[2].decode()))
         self.until("up", [1.0], lambda: self.values("up"))
         self.until("messages", [3.0], lambda: self.values("holdfast_messages_accepted_total"))
         for family in FAMILIES:
@@ -124,7 +102,9 @@ class World:
         self.peer.count("freezes")
 
     def drain(self):
-        follower = self.follow()
+        # It never answers a close frame, so that the drain takes some seconds.
+        status, _, follower = upgrade(self.backend.port, "/api/v1/auth/shops/bakery/messages/stream", self.token)
+        check("status of an upgrade", 101, status)
         self.backend.child.terminate()
         self.until("alerts about a backend that drains", ["HoldfastNotReady"], self.firing)
         check("exit status of serve after SIGTERM", 0, self.backend.child.wait(30))

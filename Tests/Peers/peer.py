@@ -1,12 +1,14 @@
 """Code shared by all peers: options, child processes, checks and the line with the outcome."""
 import argparse
 import ctypes
+import http.client
 import json
 import logging
 import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -67,6 +69,62 @@ def sdk():
     folders = [os.environ.get("MCP_SDK"), os.path.join(ROOT, ".build", "mcp-sdk"), ".build/mcp-sdk"]
     paths = [os.path.abspath(os.path.join(folder, "2", "bin", "python")) for folder in folders if folder]
     return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
+def free_port():
+    """Returns a port that the kernel selects for no other socket, since it is used again after a kill."""
+    return random.SystemRandom().randrange(10_240, 32_768)
+
+
+def wait_until(what, holds, limit=30):
+    end = time.monotonic() + limit
+    while not holds():
+        check_that(what, time.monotonic() < end, f"within {limit} s", "not yet")
+        time.sleep(0.02)
+
+
+def ask(port, method, path, token=None, body=None, fields=None, timeout=60):
+    """Returns the status, the fields and the body of an answer. A body that is not bytes is sent as JSON."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        connection.request(method, path, body, {
+            **({"Authorization": f"Bearer {token}"} if token else {}), **(fields or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
+def upgrade(port, path, token=None, fields=(), source="127.0.0.1"):
+    """Asks for a WebSocket. Returns the status, the body of a refusal, and the socket, which is None if refused."""
+    link = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(source, 0))
+    lines = [f"GET {path} HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
+             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *fields]
+    if token:
+        lines.append(f"Authorization: Bearer {token}")
+    link.sendall("\r\n".join([*lines, "", ""]).encode())
+    head = link.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
+    check_that(f"an answer to the upgrade of {path}", head.startswith(b"HTTP/1.1 "), "HTTP/1.1", head)
+    if not head.endswith(b"101"):
+        answer = http.client.HTTPResponse(link)
+        answer.begin()
+        body = answer.read()
+        link.close()
+        return answer.status, body, None
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):  # What follows is of the WebSocket.
+        part = link.recv(1)
+        check_that(f"a head from {path}", part, "its end", head)
+        head += part
+    return 101, b"", link
+
+
+def metrics(port):
+    """Returns the values of the metrics, which are text, by their names with labels."""
+    page = ask(port, "GET", "/metrics")[2].decode()
+    return dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
 
 
 def end_with_parent():
@@ -141,8 +199,7 @@ class Backend:
 
     def __init__(self, peer, *options):
         self.peer, self.options = peer, options
-        # Not one that the kernel selects for other sockets, since it is used again after a kill.
-        self.port, self.child = random.SystemRandom().randrange(10_240, 32_768), None
+        self.port, self.child = free_port(), None
         self.data, self.program = peer.path("backend"), None
 
     def start(self):
@@ -159,6 +216,10 @@ class Backend:
             return self.child.wait(10)
         self.port = int(json.loads(line)["url"].rsplit(":", 1)[1].rstrip("/"))
         return None
+
+    def token(self, user, shops="bakery", *words, life="1h"):
+        return self.peer.call(
+            "token", "--data", self.data, "--user", user, "--shops", shops, "--ttl", life, *words).strip()
 
     def kill(self):
         self.child.kill()

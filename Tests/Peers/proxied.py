@@ -7,15 +7,14 @@ import asyncio
 import http.client
 import json
 import os
-import random
 import socket
 import ssl
 import subprocess
 import time
 import warnings
 
-from peer import ROOT, Backend, Broken, check, check_that, end_with_parent
-from message_wire import API, SHOP, make_token
+from peer import ROOT, Backend, Broken, check, check_that, end_with_parent, free_port
+from message_wire import API, SHOP
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.legacy.client import connect  # noqa: E402
@@ -31,9 +30,14 @@ def shipped(path, *changes):
     return text
 
 
-def free_port():
-    """Returns a port that the kernel selects for no other socket."""
-    return random.SystemRandom().randrange(10_240, 32_768)
+def certificate(peer, name):
+    """Makes a certificate of a host with its key. Returns their paths."""
+    key, chain = peer.path(f"{name}.key"), peer.path(f"{name}.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+         f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", "-days", "2", "-keyout", key, "-out", chain],
+        check=True, capture_output=True)
+    return chain, key
 
 
 class Proxied:
@@ -43,13 +47,9 @@ class Proxied:
         self.peer = peer
         self.backend = Backend(
             peer, "--trusted-proxy", "127.0.0.1", "--allow-host", "localhost").start()
-        self.token = make_token(peer, self.backend, "ann", SHOP)
+        self.token = self.backend.token("ann", SHOP)
         self.port = free_port()
-        self.chain, self.key = peer.path("chain.pem"), peer.path("key.pem")
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
-             "-keyout", self.key, "-out", self.chain], check=True, capture_output=True)
+        self.chain, self.key = certificate(peer, "localhost")
         self.tls = ssl.create_default_context(cafile=self.chain)
 
     def start(self, *words, **environment):

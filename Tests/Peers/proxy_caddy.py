@@ -1,6 +1,6 @@
 """Caddy with packaging/caddy/Caddyfile in front of `holdfast serve`."""
-from peer import installed, main
-from proxied import Proxied, free_port, shipped
+from peer import free_port, installed, main
+from proxied import Proxied, shipped
 
 
 def play(peer):

@@ -4,8 +4,8 @@ import ssl
 import time
 
 from message_wire import API
-from peer import check, check_that, installed, main
-from proxied import Proxied, free_port, shipped
+from peer import check, check_that, free_port, installed, main
+from proxied import Proxied, shipped
 
 
 def play(peer):

@@ -1,19 +1,18 @@
 """A service manager such as systemd, written from sd_notify(3), sd_watchdog_enabled(3) and sd_listen_fds(3).
 
-It starts `holdfast serve`, waits for its reports, passes it sockets and renews its certificate.
+It starts `holdfast serve`, waits for its reports and passes it sockets.
 """
 import http.client
 import json
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import threading
 import time
 
-from peer import Broken, check, check_that, end_with_parent, main
+from peer import Broken, ask, check, check_that, end_with_parent, main
 
 # Puts the descriptors in the first argument to 3 and following, as systemd does, and runs the rest.
 PASS = """
@@ -119,18 +118,6 @@ def listen(kind=socket.SOCK_STREAM, family=socket.AF_INET, address=("127.0.0.1",
     return made
 
 
-def ask(port, path="/healthz", timeout=30):
-    """Returns the status of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status
-    finally:
-        connection.close()
-
-
 def reports(peer):
     """READY, RELOADING, STOPPING and WATCHDOG."""
     notices = Notices(peer.path("notify"))
@@ -138,7 +125,7 @@ def reports(peer):
     ready = notices.wait("READY", "STATUS")
     url = service.listening()["url"]
     check("the status of a service", f"serves at {url}", ready["STATUS"])
-    check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1])))
+    check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1]), "GET", "/healthz")[0])
     check_that("reports to the watchdog", notices.pings(5, 6 * WATCHDOG), "5 in six of its intervals", "fewer")
     service.child.send_signal(signal.SIGSTOP)
     while notices.next(WATCHDOG):
@@ -182,8 +169,8 @@ def passed(peer):
     check("the address of a passed socket", f"http://127.0.0.1:{port}", service.listening()["url"])
     check_that("the log", "1 for clients, 1 for metrics" in service.logged("inherited")["detail"],
                "names the sockets", service.log)
-    check("status at a passed socket", 200, ask(port))
-    check("status at a passed socket for metrics", 200, ask(metrics.getsockname()[1], "/metrics"))
+    check("status at a passed socket", 200, ask(port, "GET", "/healthz")[0])
+    check("status at a passed socket for metrics", 200, ask(metrics.getsockname()[1], "GET", "/metrics")[0])
     service.ends(0, signal.SIGTERM)
     local = listen(family=socket.AF_UNIX, address=peer.path("local"))
     for sockets, names, reason in [
@@ -215,7 +202,7 @@ class Crowd:
     def run(self):
         while not self.is_over:
             try:
-                status = ask(self.port, "/")
+                status = ask(self.port, "GET", "/")[0]
                 if status != 200:
                     self.broken.append(f"status {status}")
                 self.peer.count("answers")
@@ -254,80 +241,11 @@ def restarts(peer):
     service.ends(0, signal.SIGTERM)
 
 
-def certificate(peer, name):
-    """Makes a certificate with its key."""
-    key, chain = peer.path(f"{name}.key"), peer.path(f"{name}.pem")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-         f"/CN={name}", "-days", "2", "-keyout", key, "-out", chain], check=True, capture_output=True)
-    return chain, key
-
-
-def name_of(port):
-    """Returns the name in the certificate that a new connection gets."""
-    client = subprocess.run(
-        ["openssl", "s_client", "-connect", f"127.0.0.1:{port}"], stdin=subprocess.DEVNULL, capture_output=True,
-        check=False, timeout=30)
-    shown = subprocess.run(
-        ["openssl", "x509", "-noout", "-subject"], input=client.stdout, capture_output=True, check=True)
-    return shown.stdout.decode().strip().rpartition("CN = ")[2]
-
-
-def renewals(peer):
-    """SIGHUP loads a renewed certificate. An open connection goes on, and what does not fit changes nothing."""
-    chain, key = peer.path("served.pem"), peer.path("served.key")
-
-    def put(*pairs):
-        for source, target in pairs:
-            with open(source, encoding="utf-8") as file:
-                peer.write(os.path.basename(target), file.read())
-
-    one, two, three = (certificate(peer, name) for name in ("one", "two", "three"))
-    put((one[0], chain), (one[1], key))
-    service = Service(peer, "--port", 0, "--tls-cert", chain, "--tls-key", key)
-    port = int(service.listening()["url"].rsplit(":", 1)[1])
-    check("the first certificate", "one", name_of(port))
-    anyone = ssl.create_default_context()
-    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-    held = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=anyone)
-
-    def figures():
-        held.request("GET", "/metrics")
-        lines = held.getresponse().read().decode().splitlines()
-        start = "holdfast_tls_certificate_"
-        found = dict(line[len(start):].split() for line in lines if line.startswith(start))
-        check("names of the metrics", ["expiry_seconds", "reload_failed", "reloads_total"], sorted(found))
-        check_that("seconds until the end", 172_000 < int(found["expiry_seconds"]) <= 172_800, "two days", found)
-        return int(found["reload_failed"]), int(found["reloads_total"])
-
-    check("failed, loaded", (0, 0), figures())
-    put((two[0], chain), (two[1], key))
-    service.child.send_signal(signal.SIGHUP)
-    service.logged("certificate_loaded")
-    check("the certificate after a signal", "two", name_of(port))
-    check("failed, loaded", (0, 1), figures())
-    put((three[1], key))
-    service.child.send_signal(signal.SIGHUP)
-    service.logged("reload_failed")
-    check("the certificate while the key does not fit", "two", name_of(port))
-    check("failed, loaded", (1, 1), figures())
-    put((three[0], chain))
-    service.log.clear()
-    service.child.send_signal(signal.SIGHUP)
-    service.logged("certificate_loaded")
-    check("the certificate once its key fits", "three", name_of(port))
-    check("failed, loaded", (0, 2), figures())
-    held.close()
-    peer.count("certificates", 3)
-    service.ends(0, signal.SIGTERM)
-
-
 def play(peer):
     os.mkdir(peer.path("data"), 0o700)
     reports(peer)
     silence(peer)
     passed(peer)
-    renewals(peer)
     restarts(peer)
 
 

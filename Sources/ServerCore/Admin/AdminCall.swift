@@ -42,7 +42,7 @@ public enum AdminCall: Sendable, Hashable {
   }
 
   /// The maximum length of the name of a user, in bytes, as in tokens.
-  public static let maxUserBytes = 256
+  public static let maxUserBytes = Claims.maxUserBytes
 }
 
 /// The connections that a request selects. A property that is `nil` selects all.

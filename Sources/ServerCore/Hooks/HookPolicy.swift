@@ -50,10 +50,6 @@ public struct HookPolicy: Sendable, Hashable, Codable {
 
   /// Creates a policy with the default values.
   public init() {}
-
-  /// Returns whether a text is the URL of a backend to ask: `https`, or `http` of this machine,
-  /// without user, password and fragment.
-  public static func isURL(_ text: String) -> Bool { WebURL(text) != nil }
 }
 
 extension HookPolicy: ServerPolicy {

@@ -101,8 +101,9 @@ extension ClaimNames.Place {
   }
 
   private func rest(of text: String) -> String? {
-    guard text.hasPrefix(prefix) else { return nil }
-    return String(text.dropFirst(prefix.count))
+    // By bytes: a combining mark after the prefix must not be removed with its last character.
+    guard text.utf8.starts(with: prefix.utf8) else { return nil }
+    return String(Substring(text.utf8.dropFirst(prefix.utf8.count)))
   }
 
   private func value(in payload: [UInt8]) throws(JSONError) -> Value? {
@@ -133,8 +134,8 @@ extension ClaimNames.Place {
       let value: Value?
       if name == path {
         value = try read(&reader)
-      } else if !name.isEmpty, path.hasPrefix(name + ".") {
-        value = try find(path.dropFirst(name.count + 1), in: &reader)
+      } else if !name.isEmpty, path.utf8.starts(with: "\(name).".utf8) {
+        value = try find(Substring(path.utf8.dropFirst(name.utf8.count + 1)), in: &reader)
       } else {
         try reader.skipValue()
         value = nil

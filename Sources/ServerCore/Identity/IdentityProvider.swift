@@ -23,9 +23,6 @@ public struct IdentityProvider: Sendable, Hashable, Codable {
     (self.issuer, self.audience, self.names) = (issuer, audience, names)
   }
 
-  /// Returns whether keys may be fetched from a URL: `https`, or `http` of this machine.
-  public static func isKeySetURL(_ text: String) -> Bool { WebURL(text) != nil }
-
   /// A function that checks a signature over bytes.
   public typealias SignatureCheck =
     @Sendable (

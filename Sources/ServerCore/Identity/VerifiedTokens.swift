@@ -22,6 +22,8 @@ public struct VerifiedTokens: Sendable {
   /// The size of the tokens of the newer generation, in bytes.
   private var bytes = 0
   private var counts = Counts()
+  /// The number of changes of the keys.
+  public private(set) var era = 0
 
   private struct Counts: Sendable {
     var hits: UInt64 = 0
@@ -55,10 +57,13 @@ public struct VerifiedTokens: Sendable {
   }
 
   /// Keeps a token with its size in bytes, unless it has expired.
+  ///
+  /// - Parameter era: The value of `era` before the check. If the keys have changed since, the token is
+  ///   not kept.
   public mutating func keep(
-    _ token: VerifiedToken, _ hash: TokenHash, size: Int, at wall: Timestamp
+    _ token: VerifiedToken, _ hash: TokenHash, size: Int, of era: Int, at wall: Timestamp
   ) {
-    guard wall < token.claims.expiresAt else { return }
+    guard wall < token.claims.expiresAt, era == self.era else { return }
     put(Entry(token: token, size: size), hash)
   }
 
@@ -70,7 +75,10 @@ public struct VerifiedTokens: Sendable {
   }
 
   /// Removes all tokens, since the keys have changed.
-  public mutating func clear() { (newer, older, bytes) = ([:], [:], 0) }
+  public mutating func clear() {
+    (newer, older, bytes) = ([:], [:], 0)
+    era += 1
+  }
 
   /// Adds the numbers of searches to the backend's page.
   public func report(to page: inout MetricsPage) {

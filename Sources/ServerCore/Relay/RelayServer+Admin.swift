@@ -26,11 +26,6 @@ extension RelayServer {
     return (id.description, phone.synced?.name)
   }
 
-  /// Whether a user of health sync has a phone.
-  public func hasPhone(of user: String) -> Bool {
-    phones.everyone.contains { $0.synced?.name == user }
-  }
-
   /// Ends the pairings of the phones whose samples are those of a user. Nothing about the phones is
   /// kept, and their assistants have to pair anew.
   mutating func erase(_ user: String) {

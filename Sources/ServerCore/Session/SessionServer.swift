@@ -294,7 +294,8 @@ extension SessionServer {
       return true
     }
     if let user = SessionNames.split(id).user {
-      let own = clients.values.filter { SessionNames.split($0.stored.id).user == user }
+      let start = SessionNames.inner("", of: user).utf8
+      let own = clients.values.filter { $0.stored.id.utf8.starts(with: start) }
       guard own.count < policy.clientsPerUser || forgetIdle(of: own) else { return false }
     }
     guard clients.count < policy.maxClients || forgetIdle(of: Array(clients.values)) else {

@@ -10,6 +10,7 @@ import HoldfastPostgreSQLStores
 import HoldfastSQLiteStores
 import HoldfastStorage
 import HoldfastServerSockets
+import Synchronization
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
 /// files.
@@ -41,6 +42,8 @@ public actor Backend {
   var changedDrainWindow: Duration?
   /// The part that several nodes over one database have; `nil` over SQLite files.
   var membership: NodeMembership?
+  /// Whether a drain has begun, or an operator has asked for one. A second signal would cut it short.
+  nonisolated let isEnding = Atomic(false)
   /// The erasures; `nil` if nobody can ask for them.
   var adminWork: AdminWork?
 
@@ -86,8 +89,11 @@ public actor Backend {
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    isEnding.store(true, ordering: .relaxed)
     await certificate?.stop()
-    await adminWork?.stop()
+    // An erasure may wait for a disk or for another node, and clients are to be warned at once.
+    let work = adminWork
+    async let erasures: Void? = work?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = changedDrainWindow ?? configuration.drainWindow
@@ -96,6 +102,7 @@ public actor Backend {
         handler.drain(within: window, on: hub) { finished.resume() }
       }
     }
+    _ = await erasures
     await end(running, within: .seconds(1))
   }
 
@@ -285,18 +292,22 @@ public actor Backend {
 }
 
 extension BackendConfiguration {
+  /// The further addresses, of which sockets of the service manager may replace some.
+  var furtherListeners: [ListenerKind: ListenerAddress] {
+    var all = inherited.others.mapValues { ListenerAddress.inherited(descriptor: $0) }
+    all[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
+    all[.metrics] = all[.metrics] ?? metricsAddress.flatMap { ListenerAddress(operators: $0) }
+    all[.admin] = all[.admin] ?? admin?.listener
+    return all
+  }
+
   /// The configuration of the sockets.
   fileprivate var sockets: SocketServerConfiguration {
     var sockets = SocketServerConfiguration()
     sockets.host = host
     sockets.port = port
-    sockets.furtherListeners[.nodes] = nodeAddress.flatMap { SocketEndpoint($0) }.map { .tcp($0) }
-    sockets.furtherListeners[.metrics] = metricsAddress.flatMap { ListenerAddress(operators: $0) }
-    sockets.furtherListeners[.admin] = admin?.listener
-    inherited.apply(to: &sockets)
-    sockets.tls = certificate.map {
-      TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
-    }
+    (sockets.inherited, sockets.furtherListeners) = (inherited.clients, furtherListeners)
+    sockets.tls = certificate?.files
     sockets.webSocket.maxMessageBytes = maxClientMessageBytes
     sockets.http.bodyBytesByPath = maxBodyBytes
     sockets.http.announcedPaths = announcedPaths

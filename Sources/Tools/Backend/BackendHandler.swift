@@ -147,7 +147,7 @@ struct BackendHandler: SocketHandler {
   ) -> any RunningService {
     let generation = generations[index]
     let context = ServiceContext<S>(
-      hub: hub, log: log, hooks: hooks, store: service.store, visits: admin?.visits
+      hub: hub, log: log, hooks: hooks, store: service.store, keepsAgents: admin?.hasAddress == true
     ) { body in
       inject { handler, hub in
         handler.turn(on: hub) { handler in
@@ -439,7 +439,7 @@ struct BackendHandler: SocketHandler {
     let mustRead = waits.add(asked, at: now)
     beginChecks(at: now)
     guard mustRead, let inject else { return }
-    Task.detached { [reading] in
+    Task.detached(executorPreference: reading.queue) { [reading] in
       let figures = reading.figures()
       inject { handler, hub in
         handler.turn(on: hub) { handler in

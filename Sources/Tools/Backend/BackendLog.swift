@@ -82,6 +82,9 @@ struct LogLine: Sendable {
   /// Whether the line is that of a request with a response of status 400 or above.
   var isFailedRequest: Bool { event == .request && (status ?? 0) >= 400 }
 
+  /// Whether the line is that of somebody who is not an operator, and asked as one.
+  fileprivate var isStranger: Bool { event == .admin && (status == 401 || status == 403) }
+
   /// The value of a member that follows the time and the event.
   private enum Value {
     case number(Int64)
@@ -202,8 +205,9 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
 /// nothing else.
 ///
 /// For each event, the log accepts at most 100 lines a second; for failures of stores and of the
-/// operator's backend, at most 10 a minute. Requests that failed count as an event of their own. At most 1,024 lines wait for the sink. Omitted and dropped lines are counted, and a
-/// later line reports their number.
+/// operator's backend, at most 10 a minute. Requests that failed count as an event of their own, and
+/// acts of operators have no limit. At most 1,024 lines wait for the sink. Omitted and dropped lines
+/// are counted, and a later line reports their number.
 final class BackendLog: Sendable {
   /// The maximum number of lines that wait for the sink.
   static let maxWaiting = 1_024
@@ -253,7 +257,10 @@ final class BackendLog: Sendable {
     guard let line = chosen(line) else { return }
     let now = BootClock().now
     let (leftOut, isTaken) = rate.withLock {
-      ($0.ended(by: now), $0.takes(line.event, isFailure: line.isFailedRequest, at: now))
+      (
+        $0.ended(by: now),
+        $0.takes(line.event, isFailure: line.isFailedRequest || line.isStranger, at: now)
+      )
     }
     for left in leftOut { write(LogLine(left)) }
     if isTaken { write(line) }

@@ -47,14 +47,6 @@ struct InheritedSockets: Sendable, Hashable {
     case _: name.hasSuffix(".socket") ? .clients : nil
     }
   }
-
-  /// Lets a server use these sockets in place of the addresses that it would bind.
-  func apply(to configuration: inout SocketServerConfiguration) {
-    configuration.inherited = clients
-    for (kind, descriptor) in others {
-      configuration.furtherListeners[kind] = .inherited(descriptor: descriptor)
-    }
-  }
 }
 
 extension BackendConfiguration {

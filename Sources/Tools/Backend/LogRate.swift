@@ -18,7 +18,7 @@ struct LogRate {
     var leftOut: UInt64 = 0
   }
 
-  /// What is limited: an event, and among requests those that failed.
+  /// What is limited: an event, and among requests those that failed or were not admitted.
   private struct Kind: Hashable {
     var event: LogLine.Event
     var isFailure: Bool
@@ -28,18 +28,18 @@ struct LogRate {
   private var spans: [Kind: Span] = [:]
 
   /// Creates a limit of `limit` lines a second for each event, and of at most 10 lines a minute for
-  /// failures of stores and of the operator's backend. Acts of operators have no limit.
+  /// failures of stores and of the operator's backend. Acts of operators have no limit, unless
+  /// they were not admitted.
   ///
   /// While the disk is full, each request causes a store failure.
   init(limit: Int = 100) {
     self.limit = limit
   }
 
-  private func bound(of event: LogLine.Event) -> (lines: Int, span: Duration) {
-    switch event {
+  private func bound(of kind: Kind) -> (lines: Int, span: Duration) {
+    switch kind.event {
     case .storeFailure, .hookFailed: (min(limit, 10), .seconds(60))
-    // Each act of an operator has its line.
-    case .admin: (.max, .seconds(1))
+    case .admin where !kind.isFailure: (.max, .seconds(1))
     case _: (limit, .seconds(1))
     }
   }
@@ -48,7 +48,8 @@ struct LogRate {
   mutating func takes(
     _ event: LogLine.Event, isFailure: Bool = false, at now: Instant
   ) -> Bool {
-    let (bound, kind) = (bound(of: event), Kind(event: event, isFailure: isFailure))
+    let kind = Kind(event: event, isFailure: isFailure)
+    let bound = bound(of: kind)
     var span = spans[kind] ?? Span(endsAt: now.advanced(by: bound.span))
     defer { spans[kind] = span }
     guard span.taken < bound.lines else {

@@ -16,16 +16,8 @@ import Testing
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct AdminBackendTests {
   private static let key = "0123abcd-0000-4000-8000-000000000001"
 
-  private static func raiseDescriptorLimit() {
-    var limit = rlimit()
-    let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard unsafe getrlimit(descriptors, &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    unsafe setrlimit(descriptors, &limit)
-  }
-
   @Test func `of 200 sockets, those of one user are closed`() async throws {
-    Self.raiseDescriptorLimit()
+    _ = BackendConfiguration.raiseDescriptorLimit()
     try await AdminRig.run(in: try Scratch()) { admin in
       let own = [try await admin.rig.follower("ann"), try await admin.rig.follower("ann")]
       var others: [BackendClient] = []
@@ -104,6 +96,8 @@ import Testing
       let long = body.replacing("Closed", with: String(repeating: "x", count: 10_001))
       #expect(try await admin.ask("POST", "shops", "bakery", "messages", body: long).status == 413)
       #expect(!admin.rig.lines.all.contains { $0.contains("Closed today") })
+      let metrics = try await admin.rig.client().ask("GET", "/metrics").body
+      #expect(!metrics.contains(#"route="""#))
     }
   }
 
@@ -230,6 +224,23 @@ import Testing
       var iterator = asked.makeAsyncIterator()
       await iterator.next()
       #expect(count.load(ordering: .relaxed) == 1)
+    }
+  }
+
+  @Test func `a drain that has begun is not asked for again`() async throws {
+    let count = Atomic(0)
+    try await AdminRig.run(in: try Scratch()) {
+      $0.policy.drainGrace = .seconds(2)
+      $0.drain = { count.add(1, ordering: .relaxed) }
+    } _: { admin in
+      let follower = try await admin.rig.follower()
+      async let drained: Void = admin.rig.backend.drainAndStop()
+      #expect(try await follower.message() == .draining(within: .seconds(5)))
+      #expect(try await admin.ask("POST", "drain").status == 202)
+      #expect(count.load(ordering: .relaxed) == 0)
+      _ = try await follower.close()
+      try await follower.answerClose(1001)
+      await drained
     }
   }
 }

@@ -180,4 +180,66 @@ import Testing
       #expect(rig.lines.all.contains { $0.contains("no room") })
     }
   }
+
+  @Test func `an erasure whose store hangs does not delay a drain, and ends with it`() async throws
+  {
+    let (relay, scratch) = (try EndlessRelayStore(of: Self.user), try Scratch())
+    let place = "unix:" + scratch("admin.sock")
+    let address = try AdminAddress(place)
+    try await BackendRig.run(in: scratch("data"), relay: relay) {
+      $0.admin = address
+    } _: { rig in
+      let follower = try await rig.follower("ben")
+      _ = try await AdminClient(place).ask("DELETE", ["users", Self.user])
+      while await relay.reads < 5 { await Task.yield() }
+      await relay.hold()
+      async let drained: Void = rig.backend.drainAndStop()
+      #expect(try await follower.message() == .draining(within: .seconds(5)))
+      let before = await relay.reads
+      await relay.release()
+      _ = try await follower.close()
+      try await follower.answerClose(1001)
+      await drained
+      // The wait for the end of pairings is over, and not repeated without a pause.
+      let after = await relay.reads
+      #expect(after - before < 100)
+    }
+  }
+}
+
+/// A store of the relay that never removes the phone of a user.
+private actor EndlessRelayStore: RelayStore {
+  private let phone: StoredPhone
+  private(set) var reads = 0
+  private var isHeld = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(of user: String) throws {
+    phone = StoredPhone(
+      id: PhoneID(UUID128(high: 1, low: 1)), device: UUID128(high: 1, low: 2),
+      resume: try #require(TokenHash([UInt8](repeating: 1, count: 32))),
+      leftAt: Timestamp(nanoseconds: 0), synced: SyncedUser(user))
+  }
+
+  func hold() { isHeld = true }
+
+  func release() {
+    isHeld = false
+    for each in waiting { each.resume() }
+    waiting = []
+  }
+
+  func stored() async -> StoredRelay {
+    if isHeld { await withCheckedContinuation { waiting.append($0) } }
+    reads += 1
+    var stored = StoredRelay()
+    stored.phones = [phone]
+    return stored
+  }
+
+  func apply(_ changes: [RelayChange]) {}
+  func check() {}
+  func close() {}
+  func suspend() {}
+  func resume() {}
 }

@@ -97,7 +97,7 @@ struct HookBodyTests {
     ("https://ann:secret@hooks.example", false), ("hooks.example", false), ("", false),
     ("https://hooks.example/#a", false), ("ftp://127.0.0.1", false),
   ])
-  func `the URL is https, or http of this machine`(text: String, isURL: Bool) {
-    #expect(HookPolicy.isURL(text) == isURL)
+  func `requests go to https, or to http of this machine`(text: String, isURL: Bool) {
+    #expect(OutgoingURL.isValid(text) == isURL)
   }
 }

@@ -50,6 +50,7 @@ struct ClaimNamesTests {
       (Place("a.b"), #"{"a":"b"}"#, []), (Place("a.b"), #"{"a":["b"]}"#, []),
       (Place("a.b"), #"{"b":["x"],"a":{"c":["x"]}}"#, []),
       (Place("a", prefix: "s-"), #"{"a":["s-x","t-y","s-","S-z"]}"#, ["x", ""]),
+      (Place("a", prefix: "s-"), #"{"a":["s-\u0301x"]}"#, ["\u{301}x"]),
       (Place("a", prefix: "s:"), #"{"a":"openid s:x s:y"}"#, ["x", "y"]),
     ] as [(ClaimNames.Place, String, [String])])
   func `finds the texts of a claim`(

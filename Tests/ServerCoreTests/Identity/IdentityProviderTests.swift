@@ -121,15 +121,6 @@ struct IdentityProviderTests {
     #expect(Self.refusal(TokenHeader("RS256", keyID: "a"), isSigned: false) == "wrong signature")
   }
 
-  @Test func `keys come over TLS, or from this machine`() {
-    #expect(IdentityProvider.isKeySetURL("https://id.example/certs?x=1"))
-    #expect(IdentityProvider.isKeySetURL("http://127.0.0.1:8080/certs"))
-    #expect(IdentityProvider.isKeySetURL("http://localhost/certs"))
-    for text in ["http://id.example/certs", "ftp://id.example", "certs", "", "https://a@b/c"] {
-      #expect(!IdentityProvider.isKeySetURL(text))
-    }
-  }
-
   @Test func `a refusal has a challenge if there is a token (RFC 6750 section 3.1)`() {
     let now = Timestamp(nanoseconds: 0)
     func fault(_ credential: Credential) -> CredentialFault? {

@@ -23,7 +23,7 @@ struct VerifiedTokensTests {
     let hash = try Self.hash(1)
     let found1 = tokens.find(hash, at: Self.now)
     #expect(found1 == nil)
-    tokens.keep(Self.token(), hash, size: 100, at: Self.now)
+    tokens.keep(Self.token(), hash, size: 100, of: 0, at: Self.now)
     let end = Self.now.advanced(by: .seconds(10))
     let last = end.advanced(by: .nanoseconds(-1))
     let found2 = tokens.find(hash, at: last)
@@ -38,27 +38,32 @@ struct VerifiedTokensTests {
 
   @Test func `an expired token is not kept`() throws {
     var tokens = VerifiedTokens()
-    tokens.keep(Self.token(life: .zero), try Self.hash(1), size: 1, at: Self.now)
+    tokens.keep(Self.token(life: .zero), try Self.hash(1), size: 1, of: 0, at: Self.now)
     #expect(tokens.count == 0)
   }
 
   @Test func `a change of keys clears all`() throws {
     var tokens = VerifiedTokens()
-    tokens.keep(Self.token(), try Self.hash(1), size: 1, at: Self.now)
+    tokens.keep(Self.token(), try Self.hash(1), size: 1, of: 0, at: Self.now)
     tokens.clear()
     let found5 = tokens.find(try Self.hash(1), at: Self.now)
     #expect(found5 == nil)
+    // A check that began before the change proves nothing about the new keys.
+    tokens.keep(Self.token(), try Self.hash(1), size: 1, of: 0, at: Self.now)
+    #expect(tokens.count == 0)
+    tokens.keep(Self.token(), try Self.hash(1), size: 1, of: tokens.era, at: Self.now)
+    #expect(tokens.count == 1)
   }
 
   @Test func `the number is bounded, and used tokens remain`() throws {
     var tokens = VerifiedTokens()
     let most = VerifiedTokens.maxTokens
     for number in 0..<most {
-      tokens.keep(Self.token(), try Self.hash(number), size: 1, at: Self.now)
+      tokens.keep(Self.token(), try Self.hash(number), size: 1, of: 0, at: Self.now)
     }
     #expect(tokens.count == most)
     for number in most..<(3 * most) {
-      tokens.keep(Self.token(), try Self.hash(number), size: 1, at: Self.now)
+      tokens.keep(Self.token(), try Self.hash(number), size: 1, of: 0, at: Self.now)
       let used = number % 1_000 == 0 ? tokens.find(try Self.hash(0), at: Self.now) : Self.token()
       #expect(used != nil)
     }
@@ -71,7 +76,7 @@ struct VerifiedTokensTests {
     var tokens = VerifiedTokens()
     let half = VerifiedTokens.maxBytes / 2
     for number in 0..<5 {
-      tokens.keep(Self.token(), try Self.hash(number), size: half, at: Self.now)
+      tokens.keep(Self.token(), try Self.hash(number), size: half, of: 0, at: Self.now)
       #expect(tokens.count <= 4)
     }
     let found7 = tokens.find(try Self.hash(0), at: Self.now)

@@ -96,7 +96,10 @@ struct SocketAddress {
 
   /// Whether the address is the file of a Unix domain socket on which no server listens any more.
   var isAbandoned: Bool {
-    let client = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    // The server may be there and not accept, so the call must not wait.
+    let client = socket(
+      family,
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard client >= 0 else { return false }
     defer { close(client) }
     return unsafe withRaw { unsafe connect(client, $0, $1) } != 0 && errno == ECONNREFUSED

@@ -1,5 +1,12 @@
 import HoldfastCore
 
+/// The URLs to which a backend may be told to send requests of its own.
+public enum OutgoingURL {
+  /// Returns whether a text is an `https` URL, or an `http` URL of this machine, without user, password
+  /// and fragment.
+  public static func isValid(_ text: String) -> Bool { WebURL(text) != nil }
+}
+
 /// An `https` URL, or an `http` URL of this machine, reduced to what the rules compare.
 ///
 /// Only the forms that clients of OAuth use are accepted: printable ASCII without user, password

@@ -1,22 +1,11 @@
-import Glibc
 import HoldfastCore
 import HoldfastJSON
 import HoldfastKeyedHashing
-import HoldfastOwnerFiles
 import HoldfastServerSockets
 
 /// The address for operators, and the token that they present there.
 public struct AdminAddress: Sendable, Hashable {
-  /// The kinds of addresses.
-  public enum Place: Sendable, Hashable {
-    /// The path of a Unix domain socket with mode 600.
-    case unix(path: String)
-    /// A numeric address and a TCP port, such as `127.0.0.1:8789`. The connections are not encrypted.
-    case tcp(address: String)
-  }
-
-  /// The address.
-  public let place: Place
+  let listener: ListenerAddress
   /// The path of the file with the token; `nil` if none is needed. It is created with a random token
   /// if it is missing.
   public let tokenFile: String?
@@ -26,18 +15,9 @@ public struct AdminAddress: Sendable, Hashable {
   /// - Throws: `.needsToken` for a TCP address without a file for the token, since each user of the
   ///   machine can connect to it.
   public init(_ text: String, tokenFile: String? = nil) throws(Fault) {
-    if text.hasPrefix("unix:") {
-      let path = String(text.dropFirst("unix:".count))
-      guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalid }
-      place = .unix(path: path)
-    } else {
-      guard let endpoint = SocketEndpoint(text), let address = NetworkAddress(endpoint.host),
-        !address.isMulticast
-      else { throw .invalid }
-      guard tokenFile != nil else { throw .needsToken }
-      place = .tcp(address: endpoint.description)
-    }
-    self.tokenFile = tokenFile
+    guard let listener = ListenerAddress(operators: text) else { throw .invalid }
+    if case .tcp = listener, tokenFile == nil { throw .needsToken }
+    (self.listener, self.tokenFile) = (listener, tokenFile)
   }
 
   /// The reason why an address cannot be used.
@@ -48,21 +28,10 @@ public struct AdminAddress: Sendable, Hashable {
     case needsToken
   }
 
-  /// The address for the sockets.
-  var listener: ListenerAddress? {
-    switch place {
-    case .unix(let path): .unix(path: path)
-    case .tcp(let address): SocketEndpoint(address).map { .tcp($0) }
-    }
-  }
-
   /// Whether other machines can connect.
   var isExposed: Bool {
-    switch place {
-    case .unix: false
-    case .tcp(let address):
-      SocketEndpoint(address).flatMap { NetworkAddress($0.host) }?.isLoopback != true
-    }
+    guard case .tcp(let endpoint) = listener else { return false }
+    return NetworkAddress(endpoint.host)?.isLoopback != true
   }
 }
 
@@ -90,29 +59,19 @@ public struct AdminToken: Sendable, CustomStringConvertible {
   ///   `.file` if the file contains anything other than a token.
   public static func open(at path: String) throws(BackendError) -> AdminToken {
     let fresh = Array((Hex.text(of: [UInt8].random(32)) + "\n").utf8)
-    return try read(path) { file throws(OwnerFileError) in try file.readOrCreate(fresh) }
+    return try token(in: PrivateFile(path: path).readOrCreate(fresh), of: path)
   }
 
   /// Reads a token from a file that exists.
   ///
   /// - Throws: As `open`, and `.file` if the file is missing.
   public static func find(at path: String) throws(BackendError) -> AdminToken {
-    try read(path) { file throws(OwnerFileError) in
-      guard let content = try file.read() else { throw .refused(action: "open", code: ENOENT) }
-      return content
-    }
+    try token(in: PrivateFile(path: path).demand(isSecret: true), of: path)
   }
 
-  private static func read(
-    _ path: String, _ body: (OwnerFile) throws(OwnerFileError) -> [UInt8]
+  private static func token(
+    in content: [UInt8], of path: String
   ) throws(BackendError) -> AdminToken {
-    let content: [UInt8]
-    do throws(OwnerFileError) {
-      content = try body(OwnerFile(path, maxBytes: 4_096, isSecret: true))
-    } catch {
-      if error == .openToOthers { throw .openToOthers(path: path) }
-      throw .file(path: path, detail: error.description)
-    }
     let words = String(decoding: content, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard words.count == 1, let word = words.first, let token = AdminToken(String(word)) else {
       throw .file(

@@ -11,8 +11,8 @@ import HoldfastWire
 struct AdminDesk: Sendable {
   /// The token that operators present; `nil` if the address is a Unix domain socket without one.
   let token: AdminToken?
-  /// The proxies that report the addresses of clients; `nil` if there is no address for operators.
-  let visits: TrustedProxies?
+  /// Whether there is an address for operators. Otherwise only other nodes pass erasures on.
+  let hasAddress: Bool
   let answers: AdminAnswers
   /// The erasures.
   let work: AdminWork

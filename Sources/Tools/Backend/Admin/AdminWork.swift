@@ -59,9 +59,7 @@ actor AdminWork {
   /// - Throws: The refusal if there are too many, or if the file cannot be written.
   func accept(_ user: String) throws(HTTPRefusal) -> EraseJob {
     var changed = jobs
-    var source = SystemRandomNumberGenerator()
-    let job = try changed.accept(
-      user, as: UUID128.random(using: &source), at: BootClock().wall)
+    let job = try changed.accept(user, as: .random(), at: BootClock().wall)
     guard changed != jobs else { return job }
     do throws(BackendError) {
       try file.replace(with: changed.encode())

@@ -8,7 +8,7 @@ import Synchronization
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.
   func prepareAdminSocket() throws(BackendError) {
-    guard case .unix(let path)? = configuration.admin?.place,
+    guard case .unix(let path)? = configuration.furtherListeners[.admin],
       let end = path.lastIndex(of: "/"), end != path.startIndex
     else { return }
     do throws(OwnerFileError) {
@@ -18,19 +18,18 @@ extension Backend {
     }
   }
 
-  /// Returns where operators connect; `nil` if they cannot.
+  /// Returns where operators connect; `nil` if they cannot, or if the service manager has passed a
+  /// Unix domain socket.
   func adminAddress(on port: borrowing BoundPort) -> String? {
-    switch configuration.admin?.place {
-    case .unix(let path)?: "unix:\(path)"
-    case .tcp(let address)?: "http://\(port.endpoint(of: .admin)?.description ?? address)"
-    case nil: nil
-    }
+    if case .unix(let path)? = configuration.furtherListeners[.admin] { return "unix:\(path)" }
+    return port.endpoint(of: .admin).map { "http://\($0)" }
   }
 
   /// Reads the erasures and the token. Returns what serves operators, or `nil` if there is neither an
   /// address for them nor another node.
   func openAdmin() throws(BackendError) -> AdminDesk? {
-    guard configuration.admin != nil || membership != nil else { return nil }
+    let hasAddress = configuration.admin != nil
+    guard hasAddress || membership != nil else { return nil }
     let token = try configuration.admin?.tokenFile.map { path throws(BackendError) in
       try AdminToken.open(at: path)
     }
@@ -44,17 +43,15 @@ extension Backend {
     }
     let node = membership == nil ? nil : configuration.nodeName ?? DatabaseNode.hostName
     return AdminDesk(
-      token: token, visits: configuration.admin == nil ? nil : configuration.proxies,
-      answers: AdminAnswers(node: node), work: work, drain: drainOnce())
+      token: token, hasAddress: hasAddress, answers: AdminAnswers(node: node), work: work,
+      drain: drainOnce())
   }
 
-  /// Returns a function whose first call begins the end of the process.
+  /// Returns a function whose first call begins the end of the process, unless it has begun.
   private func drainOnce() -> @Sendable () -> Void {
-    let begun = Atomic(false)
-    let drain = configuration.drain ?? { [self] in Task { await drainAndStop() } }
-    return {
-      guard !begun.exchange(true, ordering: .relaxed) else { return }
-      drain()
+    return { [weak self] in
+      guard let self, !isEnding.exchange(true, ordering: .relaxed) else { return }
+      if let drain = configuration.drain { drain() } else { Task { await self.drainAndStop() } }
     }
   }
 
@@ -67,26 +64,14 @@ extension Backend {
       let images = services.lazy.compactMap({ $0 as? ImageService }).first,
       let samples = services.lazy.compactMap({ $0 as? SyncService }).first
     else { return }
-    let onLoop: BackendHandler.Inject = { sockets.inject($0) }
     await adminWork.begin(
       with: UserEraser(
-        onLoop: onLoop, messages: messages.store, images: messages.images, samples: samples.store,
+        sockets: sockets, messages: messages.store, images: messages.images, samples: samples.store,
         uploads: [images.uploads, samples.uploads],
-        secrets: SyncSecretFile(path: configuration.syncSecretPath) { user in
-          setup.synced.forget(user)
-          await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            onLoop { handler, _ in
-              handler.work(on: SyncService.self) { runner in
-                runner.enter { service, _ in
-                  service.secrets.change { $0.remove(user) }
-                  return nil
-                }
-              }
-              done.resume()
-            }
-          }
+        secrets: SyncSecretFile(path: configuration.syncSecretPath) {
+          setup.access.syncSecrets.value?.change($0)
         },
-        pairings: ErasedPairings(onLoop: onLoop, passage: membership?.passage),
+        pairings: ErasedPairings(sockets: sockets, passage: membership?.passage),
         readmit: { [weak self] user throws(StoreFailure) in try await self?.forgetRemovals(of: user)
         }
       ))

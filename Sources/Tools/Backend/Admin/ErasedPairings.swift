@@ -13,8 +13,7 @@ struct ErasedPairings: Sendable {
   /// The maximum time until the end is durable.
   private static let patience = Duration.seconds(10)
 
-  /// A function that runs work on the loop of the sockets.
-  let onLoop: BackendHandler.Inject
+  let sockets: SocketServer<BackendHandler>
   /// The way to the other nodes; `nil` if there are none, or no address for them.
   let passage: NodePassage?
 
@@ -54,7 +53,11 @@ struct ErasedPairings: Sendable {
       guard BootClock().now < end else {
         throw .other(detail: "The end of pairings is not durable yet.")
       }
-      try? await BootClock().wait(until: BootClock().now.advanced(by: .milliseconds(50)))
+      do throws(CancellationError) {
+        try await BootClock().wait(until: BootClock().now.advanced(by: .milliseconds(50)))
+      } catch {
+        throw .closed
+      }
     }
     return true
   }
@@ -66,19 +69,17 @@ struct ErasedPairings: Sendable {
 
   /// Runs `body` at the relay. Returns its store, or `nil` if another node runs the relay.
   private func atRelay(
-    _ body: @escaping @Sendable (ServiceRunner<RelayService>) -> Void
+    _ body: @Sendable (ServiceRunner<RelayService>) -> Void
   ) async -> (any RelayStore)? {
-    await withCheckedContinuation { (done: CheckedContinuation<(any RelayStore)?, Never>) in
-      onLoop { handler, hub in
-        var store: (any RelayStore)?
-        handler.turn(on: hub) { handler in
-          handler.work(on: RelayService.self) { runner in
-            body(runner)
-            store = runner.store
-          }
+    await sockets.run { handler, hub in
+      var store: (any RelayStore)?
+      handler.turn(on: hub) { handler in
+        handler.work(on: RelayService.self) { runner in
+          body(runner)
+          store = runner.store
         }
-        done.resume(returning: store)
       }
+      return store
     }
   }
 }

@@ -10,8 +10,7 @@ import HoldfastWire
 ///
 /// Each step can be repeated, so that an erasure that was interrupted begins anew.
 struct UserEraser: Sendable {
-  /// A function that runs work on the loop of the sockets.
-  let onLoop: BackendHandler.Inject
+  let sockets: SocketServer<BackendHandler>
   let messages: any MessageLog
   let images: any ImageContents
   let samples: any SyncStore
@@ -41,7 +40,7 @@ struct UserEraser: Sendable {
   ) async throws(StoreFailure) {
     await disconnect(user)
     // Without a secret, no phone can send samples again.
-    try await secrets.remove(user)
+    try secrets.remove(user)
     try await eraseSamples(of: user, note)
     try await pairings.erase(user)
     try await eraseMessages(of: user, note)
@@ -53,12 +52,9 @@ struct UserEraser: Sendable {
 
   /// Closes the connections of a user for good.
   private func disconnect(_ user: String) async {
-    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-      onLoop { handler, hub in
-        handler.turn(on: hub) { handler in
-          _ = handler.disconnect({ $0.user == user }, AdminClosing.forbidden.closure)
-        }
-        done.resume()
+    await sockets.run { handler, hub in
+      handler.turn(on: hub) { handler in
+        _ = handler.disconnect({ $0.user == user }, AdminClosing.forbidden.closure)
       }
     }
   }
@@ -158,7 +154,7 @@ struct UserEraser: Sendable {
 
   private func delete(_ message: AuthoredMessages.Message) async -> Answer {
     await withCheckedContinuation { (done: CheckedContinuation<Answer, Never>) in
-      onLoop { handler, hub in
+      sockets.inject { handler, hub in
         handler.turn(on: hub) { handler in
           let isHere = handler.work(on: ShopService.self) { runner in
             runner.delete(message) { done.resume(returning: $0) }

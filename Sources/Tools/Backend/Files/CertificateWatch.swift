@@ -17,7 +17,7 @@ final class CertificateWatch: Sendable {
   ///
   /// - Throws: `.certificate` if they cannot be used.
   init(_ certificate: BackendConfiguration.Certificate, log: BackendLog) throws(BackendError) {
-    let files = TLSFiles(certificatePath: certificate.chainPath, keyPath: certificate.keyPath)
+    let files = certificate.files
     let found = CertificateReloads.Files(files)
     let expiry = try Self.context(of: files).expiry
     (self.files, self.log) = (files, log)
@@ -103,6 +103,11 @@ extension Backend {
     await sockets.replaceTLS(with: context)
     log.note(.certificateLoaded, "valid until \(RFC3339.format(expiry))")
   }
+}
+
+extension BackendConfiguration.Certificate {
+  /// The files for the sockets.
+  var files: TLSFiles { TLSFiles(certificatePath: chainPath, keyPath: keyPath) }
 }
 
 extension CertificateReloads.Files {

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 import HoldfastOwnerFiles
 
 /// A small file in the backend's data directory that only its owner can read (0600).
@@ -27,6 +28,14 @@ struct PrivateFile {
   /// - Throws: `.openToOthers` if users other than the owner can read or change a secret.
   func read(isSecret: Bool = false) throws(BackendError) -> [UInt8]? {
     try attempt(isSecret) { file throws(OwnerFileError) in try file.read() }
+  }
+
+  /// Returns the content of a file that must exist.
+  ///
+  /// - Throws: `.file` if there is no file, and the errors of `read`.
+  func demand(isSecret: Bool = false) throws(BackendError) -> [UInt8] {
+    if let content = try read(isSecret: isSecret) { return content }
+    throw .file(path: path, detail: "No such file or directory")
   }
 
   func replace(with content: [UInt8]) throws(BackendError) {
@@ -64,6 +73,14 @@ struct PrivateFile {
       if error == .openToOthers { throw .openToOthers(path: path) }
       throw .file(path: path, detail: error.description)
     }
+  }
+}
+
+extension UUID128 {
+  /// Returns a random ID from the kernel's generator.
+  static func random() -> UUID128 {
+    var source = SystemRandomNumberGenerator()
+    return random(using: &source)
   }
 }
 

@@ -5,15 +5,17 @@ import HoldfastServerCore
 /// The file with the secrets of health sync, from which the line of a user can be removed.
 struct SyncSecretFile: Sendable {
   let path: String
-  /// A function that forgets the secret of a user in this process.
-  let forget: @Sendable (String) async -> Void
+  /// A function that changes the secrets of this process.
+  let change: @Sendable ((inout SyncSecrets) -> Void) -> Void
 
   /// Removes the line of a user. If no user is left, a file with a new secret takes its place, as if
   /// the file had been missing.
   ///
   /// - Throws: `.denied` if the file cannot be written.
-  func remove(_ user: String) async throws(StoreFailure) {
-    await forget(user)
+  func remove(_ user: String) throws(StoreFailure) {
+    change { $0.remove(user) }
+    // The file may have been read again before its line was removed.
+    defer { change { $0.remove(user) } }
     let file = PrivateFile(path: path)
     do throws(BackendError) {
       guard let content = try file.read() else { return }

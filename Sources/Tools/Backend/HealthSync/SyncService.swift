@@ -103,7 +103,7 @@ struct SyncService: UploadService {
     } query: {
       head.firstQuery($0)
     } candidate: {
-      Self.candidate()
+      .random()
     }
     call.address = context.client(of: context.hub.connection(of: id), head, through: proxies)
     let secrets = secrets.value

@@ -30,9 +30,6 @@ final class SyncedSamples: Sendable {
     source.withLock { $0 = Source(store: store, secrets: secrets, zones: zones, sign: sign) }
   }
 
-  /// Forgets a user. The user's samples are erased from the store.
-  func forget(_ user: String) { source.withLock { $0?.secrets.change { $0.remove(user) } } }
-
   /// Returns the choice that a phone's order makes.
   func choice(of order: SyncedOrder) -> SyncedChoice {
     switch order {

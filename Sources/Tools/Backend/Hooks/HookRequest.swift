@@ -19,12 +19,6 @@ enum HookRequest: Sendable {
   /// The present time.
   static var wall: Timestamp { BootClock().wall }
 
-  /// Returns a random ID for a new message.
-  static func fresh() -> UUID128 {
-    var generator = SystemRandomNumberGenerator()
-    return UUID128.random(using: &generator)
-  }
-
   /// Returns the request or the upgrade; `nil` if its client has left.
   func exchange<S: Service>(in context: ServiceContext<S>) -> ServiceContext<S>.Exchange? {
     switch self {

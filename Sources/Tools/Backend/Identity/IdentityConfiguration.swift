@@ -1,5 +1,4 @@
 import HoldfastCurlNetwork
-import HoldfastOwnerFiles
 import HoldfastPorts
 public import HoldfastServerCore
 
@@ -53,13 +52,7 @@ enum KeySource: Sendable {
   /// - Throws: `.file` if the file cannot be read or has no usable key.
   func read() throws(BackendError) -> [IssuerKey]? {
     guard case .file(let path) = self else { return nil }
-    let content: [UInt8]?
-    do throws(OwnerFileError) {
-      content = try OwnerFile(path, maxBytes: IssuerKey.maxSetBytes, isSecret: false).read()
-    } catch {
-      throw .file(path: path, detail: error.description)
-    }
-    guard let content else { throw .file(path: path, detail: "No such file or directory") }
+    let content = try PrivateFile(path: path).demand()
     do throws(KeySetFault) {
       return try IssuerKey.readSet(content)
     } catch {

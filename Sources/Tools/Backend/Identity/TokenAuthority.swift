@@ -97,14 +97,17 @@ final class TokenAuthority: Sendable {
   /// Verifies a token, unless it was verified before. The times of a token are not checked.
   private func verified(_ token: String) -> Result<VerifiedToken, Refusal> {
     let (hash, wall) = (hash(of: token), clock.wall)
-    if let known = state.withLock({ $0.verified.find(hash, at: wall) }) { return .success(known) }
+    let (known, era) = state.withLock { ($0.verified.find(hash, at: wall), $0.verified.era) }
+    if let known { return .success(known) }
     let result = verify(token)
     if case .success(let verified) = result {
       let user = verified.claims.user
       guard user.isComposed, user != ShopServer.operatorUser else {
         return .failure(Refusal(credential: .invalid(reason: Self.notUser)))
       }
-      state.withLock { $0.verified.keep(verified, hash, size: token.utf8.count, at: wall) }
+      state.withLock {
+        $0.verified.keep(verified, hash, size: token.utf8.count, of: era, at: wall)
+      }
     }
     return result
   }

@@ -9,6 +9,8 @@ struct ProcessReading: Sendable {
   private var disks: [(name: String, path: String)]
   /// The paths of the databases.
   private var databases: [String]
+  /// The queue for readings, since a disk may hang.
+  let queue = FileQueue(label: "holdfast.process")
 
   /// Creates a reading of the files that a backend uses.
   init(_ configuration: BackendConfiguration) {
@@ -33,21 +35,20 @@ struct ProcessReading: Sendable {
       figures.residentBytes = stat.residentPages &* UInt64(clamping: sysconf(Int32(_SC_PAGESIZE)))
       figures.start = Self.boot.map { $0 + Self.duration(stat.startTicks, ticks) }
     }
-    figures.maxDescriptors = Self.descriptorLimit
+    figures.maxDescriptors = Self.descriptorLimits.map { UInt64($0.rlim_cur) }
     figures.openDescriptors = Self.openDescriptors
     figures.databases = databases.compactMap(Self.database)
     figures.disks = disks.compactMap { Self.disk($0.name, at: $0.path) }
     return figures
   }
 
-  /// The soft limit on open descriptors; `nil` if it is unknown.
-  static var descriptorLimit: UInt64? {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-      return nil
-    }
-    return UInt64(limit.rlim_cur)
+  /// The limits on open descriptors; `nil` if they are unknown.
+  fileprivate static var descriptorLimits: rlimit? {
+    var limits = rlimit()
+    return unsafe getrlimit(descriptors, &limits) == 0 ? limits : nil
   }
+
+  fileprivate static let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
   /// The number of open descriptors.
   ///
@@ -107,5 +108,16 @@ struct ProcessReading: Sendable {
   private static func text(of path: String) -> String? {
     let file = OwnerFile(path, maxBytes: 1 << 20, isSecret: false)
     return (try? file.read()).flatMap(\.self).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension BackendConfiguration {
+  /// Raises the limit on open descriptors to the hard limit. Returns the limit; `nil` if it is
+  /// unknown. The default soft limit of 1,024 is needed only for `select`.
+  public static func raiseDescriptorLimit() -> UInt64? {
+    guard var limits = ProcessReading.descriptorLimits else { return nil }
+    limits.rlim_cur = limits.rlim_max
+    unsafe setrlimit(ProcessReading.descriptors, &limits)
+    return ProcessReading.descriptorLimits.map { UInt64($0.rlim_cur) }
   }
 }

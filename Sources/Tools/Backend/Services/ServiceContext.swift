@@ -19,8 +19,8 @@ struct ServiceContext<S: Service> {
     var bounds: SocketBounds
     /// Whether metrics have counted the request, before its end.
     var isCounted = false
-    /// What operators see of the client; `nil` if the backend has no address for them.
-    var visitor: Visitor?
+    /// The client's `User-Agent` for operators; `nil` if the backend has no address for them.
+    var agent: String?
   }
 
   /// The state of the queue of changes to the store.
@@ -48,8 +48,10 @@ struct ServiceContext<S: Service> {
   /// The times of commits.
   private(set) var commits = Histogram(Histogram.commits)
   private let store: S.Store
-  /// The proxies that report the addresses of clients; `nil` if nobody wants to see the clients.
-  private let visits: TrustedProxies?
+  /// Whether operators can see the clients.
+  private let keepsAgents: Bool
+  /// The maximum length of `agent`, in Unicode scalars.
+  private static var agentLimit: Int { 128 }
   /// A function that runs work on the loop; `nil` once the service has ended. Results that the
   /// store returns later are then dropped.
   private var inject: Inject?
@@ -61,9 +63,9 @@ struct ServiceContext<S: Service> {
 
   init(
     hub: SocketHub, log: BackendLog, hooks: HookDesk?, store: S.Store,
-    visits: TrustedProxies? = nil, inject: @escaping Inject
+    keepsAgents: Bool = false, inject: @escaping Inject
   ) {
-    (self.hub, self.log, self.hooks, self.visits) = (hub, log, hooks, visits)
+    (self.hub, self.log, self.hooks, self.keepsAgents) = (hub, log, hooks, keepsAgents)
     (self.store, self.inject) = (store, inject)
   }
 
@@ -138,10 +140,11 @@ extension ServiceContext {
     upgrades[connection] = exchange(request, head, connection, route)
   }
 
-  /// Enters a request of an operator, whose line of the log has begun.
+  /// Enters a request of an operator, whose line of the log has begun. It has no route, by which
+  /// metrics count.
   mutating func enter(_ request: RequestID, _ line: LogLine) {
     requests[request] = Exchange(
-      request: request, line: line, since: now, bounds: SocketBounds())
+      request: request, line: line, since: now, bounds: SocketBounds(), isCounted: true)
   }
 
   private func exchange(
@@ -149,9 +152,10 @@ extension ServiceContext {
   ) -> Exchange {
     var line = log.line(of: head, on: connection, hub)
     line.route = route.name
-    let visitor = visits.map { Visitor(head, hub.client(of: connection, head, through: $0)) }
+    let agent = keepsAgents ? head.first("user-agent") : nil
     return Exchange(
-      request: request, line: line, since: now, bounds: route.bounds, visitor: visitor)
+      request: request, line: line, since: now, bounds: route.bounds,
+      agent: agent.map { String($0.unicodeScalars.prefix(Self.agentLimit)) })
   }
 
   /// The open sockets, and the requests that have not been answered.

@@ -118,7 +118,7 @@ final class ServiceRunner<S: Service>: RunningService {
   /// kept.
   private func hold(_ input: S.Rules.Input) -> Bool {
     guard let hooks = context.hooks, !isDraining,
-      let request = service.guarded(input, fresh: HookRequest.fresh),
+      let request = service.guarded(input, fresh: UUID128.random),
       hooks.concerns(request.event), let exchange = request.exchange(in: context)
     else { return false }
     let question = request.question(exchange.line)

@@ -33,12 +33,6 @@ protocol UploadService: Service where Rules.Input: UploadInput {
 }
 
 extension UploadService {
-  /// Returns a random id for what a request may create.
-  static func candidate() -> UUID128 {
-    var generator = SystemRandomNumberGenerator()
-    return UUID128.random(using: &generator)
-  }
-
   /// Returns the input to pass to the rules for a request. If the request may write, the input is
   /// the space on the disk, and that of the request follows.
   func measured(

@@ -89,7 +89,7 @@ struct ImageService: UploadService {
     } query: {
       head.firstQuery($0)
     } candidate: {
-      Self.candidate()
+      .random()
     }
   }
 

@@ -117,7 +117,7 @@ struct AdminRow {
   /// Returns a time in the local time zone.
   func time(_ name: String) -> String {
     let text = text(name)
-    return Timestamp(rfc3339: text)?.local ?? text
+    return RFC3339.parse(text)?.local ?? text
   }
 
   func number(_ name: String) -> String {
@@ -131,12 +131,5 @@ struct AdminRow {
     var writer = JSONWriter(capacity: bytes.count)
     writer.raw(bytes)
     console.line(String(decoding: writer.terminalBytes, as: UTF8.self))
-  }
-}
-
-extension Timestamp {
-  fileprivate init?(rfc3339 text: String) {
-    guard let time = RFC3339.parse(text) else { return nil }
-    self = time
   }
 }

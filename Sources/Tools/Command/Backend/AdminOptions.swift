@@ -5,7 +5,7 @@ import HoldfastCommandKit
 /// The options of `serve` for operators.
 enum AdminOptions {
   static let listen = Parameter.optional(
-    "admin-listen", .text("unix:PATH|ADDRESS:PORT"), usual: "none",
+    "admin-listen", .operatorAddress, usual: "none",
     "take the requests of `holdfast admin` at this Unix socket, which only the user of the server "
       + "can use, or at this numeric address, which needs --admin-token-file and is not encrypted")
   static let tokenFile = Parameter.optional(
@@ -24,20 +24,13 @@ enum AdminOptions {
       }
       return
     }
-    do throws(AdminAddress.Fault) {
-      configuration.admin = try AdminAddress(text, tokenFile: call[tokenFile])
-    } catch {
-      switch error {
-      case .invalid:
-        throw CommandFailure(
-          .usage, "--admin-listen cannot be \"\(text)\"",
-          remedy: "use unix:PATH, or a numeric address and a port, such as 127.0.0.1:8789")
-      case .needsToken:
-        throw CommandFailure(
-          .usage, "--admin-listen \(text) needs --admin-token-file",
-          remedy: "add it: every user of this machine can connect there; or use unix:PATH")
-      }
+    guard let address = try? AdminAddress(text, tokenFile: call[tokenFile]) else {
+      // The format of the option refuses what is no address.
+      throw CommandFailure(
+        .usage, "--admin-listen \(text) needs --admin-token-file",
+        remedy: "add it: every user of this machine can connect there; or use unix:PATH")
     }
+    configuration.admin = address
     // As if the operator had sent the signal, so that the command ends in the same way.
     configuration.drain = { kill(getpid(), SIGTERM) }
   }

@@ -1,4 +1,3 @@
-import Glibc
 import HoldfastBackend
 import HoldfastCommandKit
 import HoldfastServerCore
@@ -44,18 +43,6 @@ enum CeilingOptions {
         "the most sockets of sessions of one address; further ones get 429")
     ) { $0.session.socketsPerAddress = $1 },
   ]
-
-  /// Raises the limit on open descriptors to the hard limit. Returns the limit; `nil` if it is
-  /// unknown. The default soft limit of 1,024 is needed only for `select`.
-  static func raiseDescriptorLimit() -> UInt64? {
-    var limit = rlimit()
-    let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard unsafe getrlimit(descriptors, &limit) == 0 else { return nil }
-    let former = limit.rlim_cur
-    limit.rlim_cur = limit.rlim_max
-    let isRaised = unsafe setrlimit(descriptors, &limit) == 0
-    return UInt64(isRaised ? limit.rlim_max : former)
-  }
 
   /// Returns a warning if some clients will wait since descriptors are missing; otherwise `nil`.
   static func warning(_ configuration: BackendConfiguration) -> String? {

@@ -9,7 +9,7 @@ enum HookOptions {
   static let all: [Assignment<BackendConfiguration>] = [
     .init(
       .optional(
-        "hook-url", .hookURL,
+        "hook-url", .outgoingURL("http://127.0.0.1:9000/holdfast"),
         "ask the operator's backend at this URL before a socket opens and before a post or an edit "
           + "is stored, and tell it of the end of sockets; each is a POST with a JSON body")
     ) { $0.hooks.url = $1 },
@@ -56,12 +56,14 @@ enum HookOptions {
 }
 
 extension Format<String> {
-  /// The format for the URL of the operator's backend.
-  fileprivate static let hookURL = Format(
-    placeholder: "URL",
-    expectation: "an https URL without user and fragment, or http on this machine, such as "
-      + "http://127.0.0.1:9000/holdfast"
-  ) {
-    HookPolicy.isURL($0) ? $0 : nil
+  /// Returns the format for the URL of a server to which the backend sends requests.
+  static func outgoingURL(_ example: String) -> Format {
+    Format(
+      placeholder: "URL",
+      expectation: "an https URL without user and fragment, or http on this machine, such as "
+        + example
+    ) {
+      OutgoingURL.isValid($0) ? $0 : nil
+    }
   }
 }

@@ -5,7 +5,8 @@ import HoldfastServerCore
 /// The options of `serve` for tokens of an identity provider.
 enum IdentityOptions {
   static let url = Parameter.optional(
-    "jwks-url", .keySetURL, usual: "no identity provider",
+    "jwks-url", .outgoingURL("https://id.example/realms/main/protocol/openid-connect/certs"),
+    usual: "no identity provider",
     "also accept tokens that an identity provider signed with RS256, PS256, ES256 or EdDSA, for "
       + "shop messages, health sync and sessions; its public keys (RFC 7517) are fetched here, and "
       + "again as its Cache-Control says, after 5m to 24h")
@@ -66,17 +67,6 @@ enum IdentityOptions {
       throw CommandFailure(
         .usage, "--jwks-url and --jwks-file exclude each other", remedy: "use one of them")
     }
-  }
-}
-
-extension Format<String> {
-  /// The format for the URL of a key set.
-  fileprivate static let keySetURL = Format(
-    placeholder: "URL",
-    expectation: "an https URL, or an http URL of this machine, such as "
-      + "https://id.example/realms/main/protocol/openid-connect/certs"
-  ) {
-    IdentityProvider.isKeySetURL($0) ? $0 : nil
   }
 }
 

@@ -1,25 +1,6 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastServerSockets
-
-/// The facts about a client that operators see in addition to those of the log.
-struct Visitor: Sendable {
-  /// The client's address.
-  var address: String?
-  /// The client's `User-Agent`.
-  var agent: String?
-
-  /// The maximum length of `agent`, in Unicode scalars.
-  private static let agentLimit = 128
-
-  init(_ head: HTTPRequestHead, _ client: NetworkAddress?) {
-    address = client?.text
-    agent = head.first("user-agent").map { text in
-      String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.agentLimit)))
-    }
-  }
-}
 
 extension ServiceContext {
   /// Returns the connections that operators see.
@@ -60,7 +41,7 @@ extension ServiceContext {
       case _: break
       }
     }
-    (one.address, one.agent) = (exchange.visitor?.address, exchange.visitor?.agent)
+    (one.address, one.agent) = (exchange.line.address?.text, exchange.agent)
     return one
   }
 

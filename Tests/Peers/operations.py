@@ -231,7 +231,7 @@ class World:
         def ask():
             text = self.machine.run(f"curl -s '127.0.0.1:9090/api/v1/{path}'", check=False)
             return text.startswith("{") and holds(json.loads(text)["data"])
-        wait_for(f"Prometheus tells {path}", 60, ask)
+        wait_for(f"Prometheus tells {path}", 60, ask, every=0.5)
 
     def decided(self):
         secret = self.machine.run("cat /var/lib/holdfast/hook-secret").strip()

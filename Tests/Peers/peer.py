@@ -52,12 +52,12 @@ def check_that(what, holds, expected, actual):
         raise Broken(what, expected, actual)
 
 
-def wait_for(what, within, find):
+def wait_for(what, within, find, every=0.05):
     """Calls a function until its result is true, and returns it."""
     end = time.monotonic() + within
     while not (found := find()):
         check_that(what, time.monotonic() < end, f"within {within} s", found)
-        time.sleep(0.05)
+        time.sleep(every)
     return found
 
 

@@ -86,7 +86,7 @@ extension Backend {
             }
           }
         },
-        pairings: ErasedPairings(onLoop: onLoop, passage: membership?.passage),
+        role: RoleErasure(onLoop: onLoop, passage: membership?.passage),
         readmit: { [weak self] user throws(StoreFailure) in try await self?.forgetRemovals(of: user)
         }
       ))

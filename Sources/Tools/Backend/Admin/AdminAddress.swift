@@ -1,8 +1,6 @@
-import Glibc
 import HoldfastCore
 import HoldfastJSON
 import HoldfastKeyedHashing
-import HoldfastOwnerFiles
 import HoldfastServerSockets
 
 /// The address for operators, and the token that they present there.
@@ -90,29 +88,19 @@ public struct AdminToken: Sendable, CustomStringConvertible {
   ///   `.file` if the file contains anything other than a token.
   public static func open(at path: String) throws(BackendError) -> AdminToken {
     let fresh = Array((Hex.text(of: [UInt8].random(32)) + "\n").utf8)
-    return try read(path) { file throws(OwnerFileError) in try file.readOrCreate(fresh) }
+    return try token(in: PrivateFile(secret: path).readOrCreate(fresh), of: path)
   }
 
   /// Reads a token from a file that exists.
   ///
   /// - Throws: As `open`, and `.file` if the file is missing.
   public static func find(at path: String) throws(BackendError) -> AdminToken {
-    try read(path) { file throws(OwnerFileError) in
-      guard let content = try file.read() else { throw .refused(action: "open", code: ENOENT) }
-      return content
-    }
+    try token(in: PrivateFile(secret: path).readExisting(isSecret: true), of: path)
   }
 
-  private static func read(
-    _ path: String, _ body: (OwnerFile) throws(OwnerFileError) -> [UInt8]
+  private static func token(
+    in content: [UInt8], of path: String
   ) throws(BackendError) -> AdminToken {
-    let content: [UInt8]
-    do throws(OwnerFileError) {
-      content = try body(OwnerFile(path, maxBytes: 4_096, isSecret: true))
-    } catch {
-      if error == .openToOthers { throw .openToOthers(path: path) }
-      throw .file(path: path, detail: error.description)
-    }
     let words = String(decoding: content, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard words.count == 1, let word = words.first, let token = AdminToken(String(word)) else {
       throw .file(

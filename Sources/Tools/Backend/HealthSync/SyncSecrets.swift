@@ -138,10 +138,7 @@ extension SyncSecrets {
 
   /// Reads a file, which must exist.
   static func read(_ path: String) throws(BackendError) -> SyncSecrets {
-    guard let content = try PrivateFile(path: path).read() else {
-      throw .file(path: path, detail: "No such file or directory")
-    }
-    return try decode(content, path)
+    try decode(PrivateFile(path: path).readExisting(), path)
   }
 
   /// Reads a file if it exists.

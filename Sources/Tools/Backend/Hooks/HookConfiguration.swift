@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastCurlNetwork
-import HoldfastOwnerFiles
 import HoldfastPorts
 public import HoldfastServerCore
 
@@ -41,14 +40,7 @@ public struct HookConfiguration: Sendable, Hashable {
   }
 
   private static func key(at path: String) throws(BackendError) -> [UInt8] {
-    let content: [UInt8]?
-    do throws(OwnerFileError) {
-      content = try OwnerFile(path, maxBytes: 4_096, isSecret: true).read()
-    } catch {
-      if error == .openToOthers { throw .openToOthers(path: path) }
-      throw .file(path: path, detail: error.description)
-    }
-    guard var key = content else { throw .file(path: path, detail: "there is no such file") }
+    var key = try PrivateFile(secret: path).readExisting(isSecret: true)
     // Editors end a file with a line ending, which is not part of the key.
     while [0x0A, 0x0D].contains(key.last) { key.removeLast() }
     guard key.count >= leastSecretBytes else {

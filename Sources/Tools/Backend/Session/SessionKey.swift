@@ -2,7 +2,6 @@ import HoldfastKeyedHashing
 import HoldfastCore
 import HoldfastServerCore
 import HoldfastWire
-import HoldfastOwnerFiles
 
 /// The key that session clients present: a prefix and 32 lowercase hexadecimal digits.
 public struct SessionKey: Sendable, CustomStringConvertible {
@@ -36,18 +35,14 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   ///   `.key` if the file contains anything other than a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
     let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
-    let content = try read(path) { file throws(OwnerFileError) in
-      try file.readOrCreate(Array(fresh.utf8))
-    }
-    return try key(in: content, of: path)
+    return try key(in: PrivateFile(secret: path).readOrCreate(Array(fresh.utf8)), of: path)
   }
 
   /// Reads a key from a file; `nil` if the file is missing.
   ///
   /// - Throws: The same errors as `open`.
   static func find(at path: String) throws(BackendError) -> SessionKey? {
-    let content = try read(path) { file throws(OwnerFileError) in try file.read() }
-    guard let content else { return nil }
+    guard let content = try PrivateFile(secret: path).read(isSecret: true) else { return nil }
     return try key(in: content, of: path)
   }
 
@@ -55,21 +50,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   ///
   /// - Throws: The errors of `open`, and `.file` if there is no file.
   static func read(at path: String) throws(BackendError) -> SessionKey {
-    guard let key = try find(at: path) else {
-      throw .file(path: path, detail: "No such file or directory")
-    }
-    return key
-  }
-
-  private static func read<Content>(
-    _ path: String, _ read: (OwnerFile) throws(OwnerFileError) -> Content
-  ) throws(BackendError) -> Content {
-    do throws(OwnerFileError) {
-      return try read(OwnerFile(path, maxBytes: 4_096, isSecret: true))
-    } catch {
-      if error == .openToOthers { throw .openToOthers(path: path) }
-      throw .file(path: path, detail: error.description)
-    }
+    try key(in: PrivateFile(secret: path).readExisting(isSecret: true), of: path)
   }
 
   private static func key(

@@ -222,8 +222,9 @@ public actor Backend {
     throw .descriptors(limit: limit, least: least)
   }
 
-  /// Logs that the ceilings need more descriptors than there are.
+  /// Logs that the ceilings need more descriptors than there are, or were lowered because of that.
   private func noteDescriptors() {
+    if let lowered = configuration.loweredCeilings { log.note(.ceilingsLowered, lowered) }
     guard let limit = configuration.descriptorLimit,
       case .few(let need) = configuration.descriptorVerdict
     else { return }

@@ -24,16 +24,12 @@ public struct AdminAddress: Sendable, Hashable {
   /// - Throws: `.needsToken` for a TCP address without a file for the token, since each user of the
   ///   machine can connect to it.
   public init(_ text: String, tokenFile: String? = nil) throws(Fault) {
-    if text.hasPrefix("unix:") {
-      let path = String(text.dropFirst("unix:".count))
-      guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalid }
-      place = .unix(path: path)
-    } else {
-      guard let endpoint = SocketEndpoint(text), let address = NetworkAddress(endpoint.host),
-        !address.isMulticast
-      else { throw .invalid }
+    switch ListenerAddress(operators: text) {
+    case .unix(let path)?: place = .unix(path: path)
+    case .tcp(let endpoint)?:
       guard tokenFile != nil else { throw .needsToken }
       place = .tcp(address: endpoint.description)
+    case nil: throw .invalid
     }
     self.tokenFile = tokenFile
   }

@@ -1,5 +1,6 @@
 import HoldfastCore
 package import HoldfastStorage
+import HoldfastWire
 
 // The erasure of a user, whose clients and conversations bear the user's name.
 extension SessionServer {

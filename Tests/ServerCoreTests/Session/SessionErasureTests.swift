@@ -86,9 +86,7 @@ import Testing
     sessions.enter(1, of: "ann")
     sessions.enter(2, of: "ben")
     sessions.ask(1, "hello")
-    _ = sessions.say(
-      2, .prompt(SessionPrompt(text: "hello", conversation: Sessions.other, isNew: true)))
-    _ = sessions.commitAll()
+    sessions.ask(2, in: Sessions.other)
     #expect(sessions.runs.count == 1)
     _ = sessions.take(.erased(user: "ann"))
     _ = sessions.commitAll()

@@ -29,7 +29,7 @@ public struct AdminAddress: Sendable, Hashable {
     case .tcp(let endpoint)?:
       guard tokenFile != nil else { throw .needsToken }
       place = .tcp(address: endpoint.description)
-    case nil: throw .invalid
+    case .inherited?, nil: throw .invalid
     }
     self.tokenFile = tokenFile
   }

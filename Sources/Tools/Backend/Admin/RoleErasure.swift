@@ -65,9 +65,10 @@ struct RoleErasure: Sendable {
   /// The stores whose files named the user; none if another node runs the services.
   var stores: [any SuspendableStore] {
     get async {
-      let relay = await at(RelayService.self) { _ in }
-      let sessions = await at(SessionService.self) { _ in }
-      return [relay.map { $0 as any SuspendableStore }, sessions].compactMap(\.self)
+      var stores: [any SuspendableStore] = []
+      if let relay = await at(RelayService.self, { _ in }) { stores.append(relay) }
+      if let sessions = await at(SessionService.self, { _ in }) { stores.append(sessions) }
+      return stores
     }
   }
 

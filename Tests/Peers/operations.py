@@ -269,12 +269,28 @@ class World:
         check_that("messages", "Closed today" in texts and "text one" not in texts, "only that of shop-bot", texts)
 
 
+    def backed_up(self):
+        check("mode of a backup", "600", self.machine.run(f"stat -c %a {CHECKOUT}/backup.tar").strip())
+        check("status of a post after the backup", 201, self.post("bob", "allow after the backup"))
+
+    def restored(self):
+        texts = self.ask(f"{API}/bakery/messages", "bob")[1].decode()
+        check_that("messages of the backup", "Closed today" in texts and "after the backup" not in texts,
+                   "those of the backup alone", texts)
+        check("status of a post", 201, self.post("bob", "allow this, too"))
+
+    def retained(self):
+        self.is_active("holdfast.service")
+        check("status of a post", 201, self.post("bob", "allow this at last"))
+
+
 # What is verified after each block of a section.
 AFTER = {
     "Install": [World.installed], "Configure": [World.configured], "TLS": [World.encrypted],
     "Without a proxy": [World.encrypted_without_proxy], "Identity provider": [World.identified],
     "Metrics, probes and alerts": [World.measured], "Your own backend decides": [World.decided],
-    "Act on a running backend": [World.watched, World.acted]}
+    "Act on a running backend": [World.watched, World.acted], "Backup and restore": [World.backed_up, World.restored],
+    "Retention": [World.retained]}
 
 
 def play(peer):

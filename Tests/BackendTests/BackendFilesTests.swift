@@ -75,6 +75,36 @@ struct BackendFilesTests {
     #expect((try? file.read()) == (isRead ? content : nil))
   }
 
+  @Test(arguments: [(4_095, true), (4_096, true), (4_097, false)])
+  func `reads a secret of 4,096 bytes and no more`(count: Int, isRead: Bool) throws {
+    let scratch = try Scratch()
+    let file = PrivateFile(secret: scratch("secret"))
+    let content = [UInt8](repeating: 7, count: count)
+    try file.replace(with: content)
+    #expect((try? file.readExisting(isSecret: true)) == (isRead ? content : nil))
+    #expect((try? file.readOrCreate([1])) == (isRead ? content : nil))
+  }
+
+  @Test func `a secret is refused if others can read it, and if it is missing`() throws {
+    let scratch = try Scratch()
+    let file = PrivateFile(secret: scratch("secret"))
+    #expect(try file.read(isSecret: true) == nil)
+    #expect(throws: BackendError.file(path: file.path, detail: "No such file or directory")) {
+      try file.readExisting(isSecret: true)
+    }
+    try file.replace(with: [1])
+    unsafe chmod(file.path, 0o640)
+    #expect(throws: BackendError.openToOthers(path: file.path)) {
+      try file.readExisting(isSecret: true)
+    }
+    #expect(try file.readExisting() == [1])
+  }
+
+  @Test(arguments: [("/data/key", "key"), ("/key", "key"), ("key", "key"), ("data/", "")])
+  func `the name of a file is the end of its path`(path: String, name: String) {
+    #expect(PrivateFile(path: path).name == name)
+  }
+
   @Test func `refuses a named pipe in place of a file without blocking`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("removed.json")])

@@ -42,6 +42,8 @@ import Testing
       let follower = try await rig.follower("ann")
       let answer = try await rig.client().follow(token: try await rig.token("bob"))
       #expect(answer.status == 403 && answer.body.contains("banned"))
+      let metrics = try await rig.client().ask("GET", "/metrics").body
+      #expect(metrics.contains(#"holdfast_requests_total{route="stream",status="403"} 1"#))
       let asked = hooks.bodies
       #expect(asked.count == 2)
       #expect(
@@ -162,6 +164,35 @@ import Testing
         hooks.bodies[0].contains(
           #""route":"stream","user":"ann","shop":"bakery","address":"127.0.0.1","code":1006,"ms":"#)
       )
+    }
+  }
+
+  @Test func `all reports about ended sockets are sent before the backend has ended`() async throws
+  {
+    let hooks = OperatorBackend { _ in .never }
+    try await Self.run(hooks) {
+      $0.hooks.policy.events = [.disconnect]
+    } _: { rig in
+      for number in 0..<20 { await (try await rig.follower("user-\(number)")).leave() }
+      await hooks.asked { $0.contains(#""event":"disconnect""#) }
+      async let end: Void = rig.backend.drainAndStop()
+      hooks.release()
+      await end
+      // 16 are sent at once.
+      #expect(hooks.bodies.count == 20)
+    }
+  }
+
+  @Test func `a backend that takes no reports does not hold up the end for long`() async throws {
+    let hooks = OperatorBackend { _ in .never }
+    try await Self.run(hooks) {
+      $0.hooks.policy.events = [.disconnect]
+    } _: { rig in
+      await (try await rig.follower("ann")).leave()
+      await hooks.asked { $0.contains(#""event":"disconnect""#) }
+      await rig.backend.drainAndStop()
+      #expect(hooks.bodies.count == 1)
+      hooks.release()
     }
   }
 

@@ -108,6 +108,7 @@ import Testing
   @Test(arguments: [
     ("127.0.0.1:9090", true), ("0.0.0.0:1", true), ("[::1]:0", true), ("unix:/run/a.sock", true),
     ("unix:a", true), ("", false), ("unix:", false), ("unix:/run/", false),
+    ("unix:/a\0b", false),
     ("localhost:9090", false),
     ("127.0.0.1", false), ("127.0.0.1:65536", false), ("127.0.0.1:-1", false), ("::1:9090", false),
     ("239.0.0.1:9090", false), ("9090", false),

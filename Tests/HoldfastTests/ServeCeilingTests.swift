@@ -81,4 +81,36 @@ import Testing
       outcome.output
         == (status == 1 ? ["False ", "1", "False True"] : ["True \(warning)", "0", "True False"]))
   }
+
+  @Test(arguments: [[], ["--max-sessions", "100"], ["--max-phones", "10000"]])
+  func `lowers the maximums that nobody has given to the limit on descriptors`(
+    options: [String]
+  ) async throws {
+    let scratch = try Scratch()
+    let words = ["serve", "--port", "0", "--json", "--data", scratch("data")] + options
+    let process = try LabProcess(
+      [
+        "python3", "-c",
+        """
+        import resource, subprocess, sys
+        server = subprocess.Popen(
+          ["\(CommandProcess.path)", *sys.argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096)))
+        server.stdout.readline()
+        server.terminate()
+        text = server.communicate()[1].decode()
+        print(server.returncode, "few_descriptors" in text)
+        lines = [line for line in text.splitlines() if "ceilings_lowered" in line]
+        print(lines[0].split("allows ")[1].split('"')[0] if lines else "none")
+        """,
+      ] + words)
+    // 1,024 requests wait, a session is refused by a response, and 256 descriptors are for files.
+    let expected =
+      switch options.first {
+      case nil: ["0 False", "1279 streams, 1279 phones and 255 sessions"]
+      case "--max-sessions": ["0 False", "1357 streams, 1357 phones and 100 sessions"]
+      default: ["0 True", "none"]
+      }
+    #expect(await CommandProcess.outcome(of: process).output == expected)
+  }
 }

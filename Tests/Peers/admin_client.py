@@ -9,14 +9,17 @@ import os
 import socket
 import stat
 import time
+import types
 import urllib.parse
 import uuid
 
+from identity_client import AUDIENCE, CLAIMS, ISSUER, Key, Provider, Session
 from message_wire import API, Wire
 from peer import Backend, ask, check, check_that, main
 from websockets.exceptions import ConnectionClosed
 
 USER = "ann/4711 é"  # a name that has to be percent-encoded
+CONVERSATION = str(uuid.uuid4())
 MESSAGES = 60
 
 
@@ -163,7 +166,16 @@ def refusals(operator, backend):
     check("the routes at the public port", 404, ask(backend.port, "GET", "/admin/connections")[0])
 
 
-async def erase(peer, backend, operator, wire, tokens):
+async def prompt(backend, provider, user):
+    """Sends a prompt in the name of a user, whose token is one of the provider."""
+    session = await Session.open(types.SimpleNamespace(backend=backend), provider.token(user))
+    words = f"words of {user}"
+    check(f"answer to {user}", words, await session.prompt(words, CONVERSATION))
+    return session
+
+
+async def erase(peer, backend, operator, wire, tokens, provider):
+    sessions = [await prompt(backend, provider, user) for user in (USER, "bob")]
     for number in range(MESSAGES):
         answer = await wire.ask("POST", f"{API}/messages", tokens["ann"],
                                 {"shop_id": "bakery", "message": f"text {number} of {USER}"})
@@ -191,6 +203,10 @@ async def erase(peer, backend, operator, wire, tokens):
     check("failure of the job", None, found["failure"])
     check("the job in the list", [job["id"]], [one["id"] for one in operator.all("jobs", "jobs")])
     check("files with the user", [], files_with(backend.data, USER))
+    for session in sessions:
+        await session.socket.close()
+    other = await Session.open(types.SimpleNamespace(backend=backend), provider.token("bob"))
+    check("history of another user", ["words of bob"] * 2, await other.history(CONVERSATION))
     answer = await wire.ask("GET", f"{API}/bakery/messages", tokens["bob"])
     check_that("messages of others", "of bob" in answer.body.decode(), "they remain", answer)
     check_that("messages of the user", "text 0" not in answer.body.decode(), "none", answer)
@@ -215,16 +231,21 @@ def over_tcp(peer):
 
 
 async def run(peer):
-    backend, operator = start(peer)
+    provider = Provider()
+    provider.keys = [Key("ES256")]
+    backend, operator = start(peer, "--jwks-url", provider.url, "--token-issuer", ISSUER, "--token-audience",
+                              AUDIENCE, "--token-claims", CLAIMS)
     check("mode of the socket", 0o600, stat.S_IMODE(os.stat(peer.path("s")).st_mode))
     tokens = {"ann": backend.token(USER), "bob": backend.token("bob")}
     wire = Wire(backend.port)
+    while (await wire.ask("GET", f"{API}/bakery/messages", provider.token("bob"))).status == 503:
+        await asyncio.sleep(0.05)
     others = await lists(peer, backend, operator, wire, tokens)
     text = await posts(peer, operator, others)
     refusals(operator, backend)
     for stream in others:
         await stream.close()
-    await erase(peer, backend, operator, wire, tokens)
+    await erase(peer, backend, operator, wire, tokens, provider)
     status, _, _ = operator.ask("POST", "drain")
     check("status of a drain", 202, status)
     check("exit status after a drain", 0, backend.child.wait(20))

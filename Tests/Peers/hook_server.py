@@ -31,11 +31,12 @@ MOST = 64
 class Operator:
     """The operator's backend. The text of a post, or the user of a socket, says what it does."""
 
-    def __init__(self, peer, secret):
+    def __init__(self, peer, secret, host="127.0.0.1", port=0, tls=None):
+        self.host, self.tls = host, tls
         self.peer, self.secret, self.lock = peer, secret, threading.Lock()
         self.faults, self.allowed, self.asked, self.told, self.keys = [], set(), [], [], {}
         self.running, self.most, self.held = 0, 0, threading.Event()
-        self.port, self.server = 0, None
+        self.port, self.server = port, None
         self.start()
 
     def start(self):
@@ -57,7 +58,9 @@ class Operator:
             def handle_error(self, request, client_address):
                 pass
 
-        self.server = Server(("127.0.0.1", self.port), Handler)
+        self.server = Server((self.host, self.port), Handler)
+        if self.tls:
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -75,7 +75,7 @@ class Key:
 class Provider:
     """An identity provider: its keys, a server for them, and tokens."""
 
-    def __init__(self):
+    def __init__(self, address=("127.0.0.1", 0), tls=None):
         self.keys, self.status, self.fetches, self.delay = [], 200, 0, 0
         provider = self
 
@@ -93,7 +93,9 @@ class Provider:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(address, Handler)
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/certs"
 

@@ -54,6 +54,15 @@ def check_that(what, holds, expected, actual):
         raise Broken(what, expected, actual)
 
 
+def wait_for(what, within, find, every=0.05):
+    """Calls a function until its result is true, and returns it."""
+    end = time.monotonic() + within
+    while not (found := find()):
+        check_that(what, time.monotonic() < end, f"within {within} s", found)
+        time.sleep(every)
+    return found
+
+
 def installed(name):
     """Returns the path of a program; None if it is not installed."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")

@@ -119,4 +119,24 @@ struct MetricsPageTests {
   ) {
     #expect(DescriptorLimit(limit: limit, sockets: sockets).verdict == verdict)
   }
+
+  // Of 3,000 sockets, 1,000 have a fixed maximum. With the reserve, 3,256 descriptors are needed.
+  @Test(
+    arguments: [
+      (3_257, nil), (3_256, nil), (3_255, [1_599, 399]), (2_256, [800, 200]), (1_757, [400, 100]),
+      (1_756, [400, 100]), (1_755, nil), (1_256, nil), (64, nil), (63, nil), (-1, nil),
+    ] as [(Int, [Int]?)])
+  func `lowers maximums to what the limit on descriptors allows`(limit: Int, lowered: [Int]?) {
+    let rule = DescriptorLimit(limit: limit, sockets: 3_000)
+    #expect(rule.lowered([1_600, 400]) == lowered)
+    guard let lowered else { return }
+    let sockets = 1_000 + lowered.reduce(0, +)
+    #expect(DescriptorLimit(limit: limit, sockets: sockets).verdict == .enough)
+  }
+
+  @Test(arguments: [[], [0], [-1], [.max], [.max, .max], [3_001]] as [[Int]])
+  func `lowers no maximums that are none of the ceilings`(maximums: [Int]) {
+    #expect(DescriptorLimit(limit: 2_000, sockets: 3_000).lowered(maximums) == nil)
+    #expect(DescriptorLimit(limit: .max, sockets: .max).lowered(maximums) == nil)
+  }
 }

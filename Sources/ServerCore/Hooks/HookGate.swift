@@ -89,6 +89,11 @@ public struct HookGate: Machine {
   /// The next instant at which `tick` must be called; `nil` if no question waits.
   public var deadline: Instant? { alarms.first }
 
+  /// Whether reports about ended sockets wait or are under way.
+  public var hasReports: Bool {
+    !notes.isEmpty || requests.values.contains { $0.event == .disconnect }
+  }
+
   /// Returns whether the policy has an event.
   public func concerns(_ event: HookEvent) -> Bool { policy.events.contains(event) }
 

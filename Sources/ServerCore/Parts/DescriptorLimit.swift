@@ -32,4 +32,25 @@ public struct DescriptorLimit: Sendable, Hashable {
     let (need, overflows) = max(sockets, 0).addingReportingOverflow(Self.reserve)
     return limit >= need && !overflows ? .enough : .few(need: overflows ? .max : need)
   }
+
+  /// The smallest maximum to which another one is lowered. With fewer sockets, it is better that
+  /// clients wait and the operator is warned.
+  public static let leastMaximum = 100
+
+  /// Returns the maximums that the limit allows in place of some that it does not allow, in the same
+  /// proportion.
+  ///
+  /// - Parameter maximums: Maximums that are part of `sockets`.
+  /// - Returns: `nil` if every ceiling can be reached, or if one would be below `leastMaximum`.
+  public func lowered(_ maximums: [Int]) -> [Int]? {
+    // Within these bounds, no sum or product overflows.
+    guard case .few(let need) = verdict, sockets <= Int(Int32.max),
+      maximums.allSatisfy({ $0 >= 1 && $0 <= sockets })
+    else { return nil }
+    let wanted = maximums.reduce(0, +)
+    let room = limit - need + wanted
+    guard wanted <= sockets, room > 0 else { return nil }
+    let lowered = maximums.map { $0 * room / wanted }
+    return lowered.allSatisfy { $0 >= Self.leastMaximum } ? lowered : nil
+  }
 }

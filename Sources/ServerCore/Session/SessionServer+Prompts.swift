@@ -193,7 +193,7 @@ extension SessionServer {
   }
 
   /// Assigns free handlers to the conversations that wait for one.
-  private mutating func advanceQueue() {
+  mutating func advanceQueue() {
     while prompts.running < policy.maxRunning, let conversation = conversations.dequeue() {
       advance(conversation)
     }

@@ -77,6 +77,7 @@ public struct SessionServer: ServerRules {
     case .stored(let token, let failure, let wall):
       read(wall)
       stored(token, failure)
+    case .erased(let user): erase(user)
     case .drain(let window): drain(within: window)
     }
     advanceDrain()
@@ -170,6 +171,8 @@ extension SessionServer {
 
     /// The store made changes durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?, wall: Timestamp)
+    /// All clients, prompts and conversations of a user must be erased.
+    case erased(user: String)
     /// The server must drain. Clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
@@ -475,7 +478,7 @@ extension SessionServer {
   }
 
   /// Sends a close frame. Later messages from the client are ignored.
-  private mutating func close(_ id: ConnectionID, _ closure: Closure) {
+  mutating func close(_ id: ConnectionID, _ closure: Closure) {
     let (now, timing) = (now, policy.timing)
     let begins = sockets.change(id) { socket in
       guard socket.life.close(at: now, timing) else { return false }

@@ -193,6 +193,8 @@ struct SessionLedger: Sendable {
       sockets[id]?.inFlight = 0
     case .overflowed(let id): if sockets[id]?.isClosing == false { closings[id] = 1013 }
     case .produced(let id, let text): written[id, default: 0] += text.utf8.count
+    // No operator erases a user in this world.
+    case .erased: break
     }
   }
 
@@ -302,7 +304,7 @@ extension SessionServer.Input {
     case .restored(_, let wall), .opened(_, _, let wall), .said(_, _, _, let wall),
       .gone(_, let wall), .ended(_, _, let wall), .stored(_, _, let wall):
       wall
-    case .received, .unreadable, .drained, .overflowed, .produced, .drain: nil
+    case .received, .unreadable, .drained, .overflowed, .produced, .erased, .drain: nil
     }
   }
 }

@@ -85,7 +85,8 @@ public actor Backend {
 
   /// Warns clients, closes their connections with code 1001 after the grace period, and then stops.
   ///
-  /// The call returns when everything is closed, after at most about 11 seconds.
+  /// The call returns when everything is closed, after at most about 11 seconds, or 13 if the
+  /// operator's backend does not take the reports about ended sockets.
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
@@ -103,7 +104,16 @@ public actor Backend {
       }
     }
     _ = await erasures
+    await deliverReports(of: running.sockets)
     await end(running, within: .seconds(1))
+  }
+
+  /// Waits until the operator's backend has got the reports about ended sockets, but for 2 s at most.
+  private func deliverReports(of sockets: SocketServer<BackendHandler>) async {
+    let end = BootClock().now.advanced(by: .seconds(2))
+    while BootClock().now < end, await sockets.run({ handler, _ in handler.hasReports }) {
+      try? await BootClock().wait(until: BootClock().now.advanced(by: .milliseconds(10)))
+    }
   }
 
   /// Stops the backend as in a crash: every connection is cut without a close frame.
@@ -229,8 +239,9 @@ public actor Backend {
     throw .descriptors(limit: limit, least: least)
   }
 
-  /// Logs that the ceilings need more descriptors than there are.
+  /// Logs that the ceilings need more descriptors than there are, or were lowered because of that.
   private func noteDescriptors() {
+    if let lowered = configuration.loweredCeilings { log.note(.ceilingsLowered, lowered) }
     guard let limit = configuration.descriptorLimit,
       case .few(let need) = configuration.descriptorVerdict
     else { return }

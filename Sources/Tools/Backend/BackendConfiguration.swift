@@ -46,6 +46,8 @@ public struct BackendConfiguration: Sendable {
   /// The limit on open descriptors of this process, which the start compares with the ceilings; `nil`
   /// for no comparison.
   public var descriptorLimit: UInt64?
+  /// Whether `lowerCeilings` has lowered a maximum, which the start then logs.
+  public internal(set) var hasLoweredCeilings = false
   /// The URLs of NATS servers for the reports between nodes over the same database, such as
   /// `nats://host1:4222,nats://host2:4222`; `nil` for `NOTIFY` of the database. The credentials are in
   /// the environment.

@@ -212,6 +212,9 @@ struct BackendHandler: SocketHandler {
     }
   }
 
+  /// Whether the operator's backend has not yet got all reports about ended sockets.
+  var hasReports: Bool { hooks?.hasReports ?? false }
+
   /// Cuts every open socket without a close frame.
   func dropSockets(on hub: SocketHub) {
     for id in owners.keys.sorted() { hub.drop(id) }

@@ -19,7 +19,7 @@ struct LogLine: Sendable {
     case busLost = "bus_lost", busConnected = "bus_connected"
     case roleLost = "role_lost", roleTaken = "role_taken"
     case passed, unreachable
-    case fewDescriptors = "few_descriptors"
+    case fewDescriptors = "few_descriptors", ceilingsLowered = "ceilings_lowered"
     case certificateLoaded = "certificate_loaded", inherited
     case hookFailed = "hook_failed"
     case admin
@@ -37,7 +37,7 @@ struct LogLine: Sendable {
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload,
-        .admin, .tokenKeys:
+        .admin, .tokenKeys, .ceilingsLowered:
         .info
       case .request, .passed: .debug
       }

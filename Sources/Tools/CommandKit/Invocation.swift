@@ -38,6 +38,11 @@ public struct Invocation: Sendable {
   /// The value of a parameter. The command must have declared the parameter.
   public subscript<Value>(parameter: Parameter<Value>) -> Value { arguments[parameter] }
 
+  /// Returns whether the command line, a variable or a file gives a parameter a value.
+  public func isGiven<Value>(_ parameter: Parameter<Value>) -> Bool {
+    arguments.values[parameter.declaration.label]?.isEmpty == false
+  }
+
   /// Returns the source of a parameter's value: the parameter's label, an environment variable such
   /// as `$HOLDFAST_SERVER`, or a place in a file such as `holdfast.toml:3:8`.
   public func source<Value>(of parameter: Parameter<Value>) -> String {

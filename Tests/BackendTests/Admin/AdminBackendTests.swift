@@ -181,7 +181,7 @@ import Testing
 
   @Test(arguments: [
     ("", false), ("unix:", false), ("localhost:1", false), ("127.0.0.1", false),
-    ("224.0.0.1:1", false), ("unix:/srv/a", true),
+    ("224.0.0.1:1", false), ("unix:/srv/a", true), ("unix:/srv/", false), ("unix:/a\0b", false),
   ])
   func `an address is checked`(text: String, isValid: Bool) {
     #expect(((try? AdminAddress(text)) != nil) == isValid)

@@ -23,7 +23,8 @@ import Testing
     let (own, other) = (try await rig.token(user), try await rig.token("ben"))
     let client = try rig.client()
     for number in 0..<150 {
-      #expect(try await client.post("text \(number) of \(user)", token: own).status == 201)
+      // A test that waits for the deletion of each message must not begin with fewer.
+      try #require(try await client.post("text \(number) of \(user)", token: own).status == 201)
     }
     let upload = try await rig.client().ask(
       "POST", ImageRoute.upload.path + "?shop_id=bakery", token: own,
@@ -31,7 +32,7 @@ import Testing
     let image = try Envelope.decodeImage(
       Array(upload.body.utf8), shop: BackendRig.shop, sent: .png)
     let text = ImageReference.text(for: image.url)
-    #expect(try await client.post(text, token: own).status == 201)
+    try #require(try await client.post(text, token: own).status == 201)
     _ = try await rig.client().ask(
       "POST", ImageRoute.upload.path + "?shop_id=bakery", token: own,
       fields: ["Content-Type: image/gif"], body: gif)
@@ -80,7 +81,7 @@ import Testing
       #expect(answer.status == 101)
       let job = try await admin.erase(Self.user)
       let ended = try await admin.end(of: job)
-      #expect(ended.contains(#""messages":151"#))
+      try #require(ended.contains(#""messages":151"#))
       #expect(ended.contains(#""failure":null"#))
       #expect(try admin.files(with: Self.user) == [])
       let images = admin.scratch("data/images")
@@ -118,6 +119,40 @@ import Testing
       _ = try await admin.end(of: job)
       #expect(try admin.files(with: Self.user) == [])
       #expect(try await Self.texts(admin.rig) == ["of ben"])
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `the user's sessions are erased, also after a crash`(isCrash: Bool) async throws {
+    let (scratch, words) = (try Scratch(), "words-of-the-user")
+    let user = "f1a9c1de-58a5-4a56-8d3b-0c4e5f7b1a22"  // of the kept tokens
+    let configure = { (configuration: inout BackendConfiguration) in
+      configuration.identity = IdentityConfiguration(
+        keys: .file(KeptProvider.path("keycloak.json")), provider: KeptProvider.keycloak)
+    }
+    var job = ""
+    try await AdminRig.run(in: scratch, configure) { admin in
+      let port = admin.rig.address.port
+      let own = try SessionClient(port: port, token: try KeptProvider.tokens("keycloak.tokens")[0])
+      let key = try String(contentsOfFile: scratch("data/session-key"), encoding: .utf8)
+      let keyed = try SessionClient(port: port, key: key)
+      for (client, text) in [(own, words), (keyed, "words-of-another")] {
+        try client.prompt(text, key: "k")
+        _ = try client.response()
+      }
+      for text in [words, user] { #expect(try admin.files(with: text) != []) }
+      job = try await admin.erase(user)
+      guard !isCrash else { return }
+      _ = try await admin.end(of: job)
+      var code: Int?
+      while code == nil { code = try own.closeCode() }
+      #expect(code == 4403)
+      #expect(try keyed.rest().isEmpty)
+    }
+    try await AdminRig.run(in: scratch, configure) { admin in
+      _ = try await admin.end(of: job)
+      for text in [words, user] { #expect(try admin.files(with: text) == []) }
+      #expect(try admin.files(with: "words-of-another") != [])
     }
   }
 

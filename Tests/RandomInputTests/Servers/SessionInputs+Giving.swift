@@ -110,6 +110,7 @@ extension SessionInputs {
     case 5: give(.stored(StoreToken(777_777), failure: nil, wall: wall))
     case 6: give(.ended(SessionPromptID(777_777), .success(text: "late"), wall: wall))
     case 7: for id in notes.ending { give(.gone(id, wall: wall)) }
+    case 8: give(.erased(user: one(["u", "v"])))
     case _: if oneIn(3) || machine.isFinished { beginAnew() }
     }
   }

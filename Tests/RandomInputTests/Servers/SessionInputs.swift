@@ -103,7 +103,7 @@ extension SessionInputs {
       for write in writes where write.token == token && failure == nil { store(write.changes) }
       writes.removeAll { $0.token == token }
     case .drain: noteDrain()
-    case .received, .said, .unreadable, .overflowed, .produced: return
+    case .received, .said, .unreadable, .overflowed, .produced, .erased: return
     }
   }
 

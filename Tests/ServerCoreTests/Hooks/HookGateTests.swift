@@ -186,6 +186,10 @@ struct HookGateTests {
     gate.end(2, .failed(detail: "gone"))
     #expect(gate.sent == [1, 2, 5, 6, 3])
     #expect(gate.reports == [.disconnect])
+    // The question of 6 is none of the reports.
+    #expect(gate.gate.hasReports)
+    gate.end(3)
+    #expect(!gate.gate.hasReports)
     #expect(
       gate.metrics.contains(#"holdfast_hook_requests_total{event="disconnect",result="dropped"} 1"#)
     )

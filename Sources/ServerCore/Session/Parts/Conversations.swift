@@ -193,6 +193,12 @@ struct Conversations: Sendable {
     removeIfEmpty(id)
   }
 
+  /// Removes a conversation, whatever it has.
+  mutating func remove(_ id: String) {
+    bytes -= table.removeValue(forKey: id)?.size ?? 0
+    queue.removeAll { $0 == id }
+  }
+
   /// Removes a conversation that has no message, no prompt and no reader.
   mutating func removeIfEmpty(_ id: String) {
     if table[id]?.isEmpty == true { table[id] = nil }

@@ -1,11 +1,12 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastKeyedHashing
-import HoldfastServerSockets
+public import HoldfastServerSockets
 
 /// The address for operators, and the token that they present there.
 public struct AdminAddress: Sendable, Hashable {
-  let listener: ListenerAddress
+  /// The address: a Unix domain socket, or a numeric address and a TCP port.
+  public let listener: ListenerAddress
   /// The path of the file with the token; `nil` if none is needed. It is created with a random token
   /// if it is missing.
   public let tokenFile: String?
@@ -59,14 +60,14 @@ public struct AdminToken: Sendable, CustomStringConvertible {
   ///   `.file` if the file contains anything other than a token.
   public static func open(at path: String) throws(BackendError) -> AdminToken {
     let fresh = Array((Hex.text(of: [UInt8].random(32)) + "\n").utf8)
-    return try token(in: PrivateFile(path: path).readOrCreate(fresh), of: path)
+    return try token(in: PrivateFile(secret: path).readOrCreate(fresh), of: path)
   }
 
   /// Reads a token from a file that exists.
   ///
   /// - Throws: As `open`, and `.file` if the file is missing.
   public static func find(at path: String) throws(BackendError) -> AdminToken {
-    try token(in: PrivateFile(path: path).demand(isSecret: true), of: path)
+    try token(in: PrivateFile(secret: path).readExisting(isSecret: true), of: path)
   }
 
   private static func token(

@@ -246,17 +246,17 @@ extension BackendHandler {
     }
   }
 
-  /// Ends the pairings of a user whom another node erases.
+  /// Ends the pairings and the sessions of a user whom another node erases.
   private func serveNode(
     _ request: RequestID, _ head: HTTPRequestHead, _ body: [UInt8], on hub: SocketHub
   ) -> Bool {
-    guard let admin, head.method == "POST", head.path == ErasedPairings.path else { return false }
+    guard let admin, head.method == "POST", head.path == RoleErasure.path else { return false }
     var act = AdminAct(request, on: hub, token: nil)
     act.line.names = [("by", "node"), ("act", "erase_pairings")]
     let user = String(decoding: body, as: UTF8.self)
     answer(act) {
       do throws(StoreFailure) {
-        try await admin.work.erasePairingsHere(of: user)
+        try await admin.work.eraseRoleHere(of: user)
         return ((200, HTTPFields.json, Array("{}".utf8)), nil)
       } catch {
         let refusal = HTTPRefusal(503, "\(error)", retryAfter: .seconds(2))

@@ -74,11 +74,11 @@ actor AdminWork {
     return job
   }
 
-  /// Ends the pairings of a user at this node, which runs the relay.
-  func erasePairingsHere(of user: String) async throws(StoreFailure) {
+  /// Ends the pairings and the sessions of a user at this node, which runs them.
+  func eraseRoleHere(of user: String) async throws(StoreFailure) {
     guard let eraser else { throw .other(detail: "The backend is starting or stopping.") }
-    guard try await eraser.pairings.eraseHere(user) else {
-      throw .other(detail: "This node does not run the relay any more.")
+    guard try await eraser.role.eraseHere(user) else {
+      throw .other(detail: "This node does not run the relay and sessions any more.")
     }
   }
 

@@ -71,7 +71,7 @@ extension Backend {
         secrets: SyncSecretFile(path: configuration.syncSecretPath) {
           setup.access.syncSecrets.value?.change($0)
         },
-        pairings: ErasedPairings(sockets: sockets, passage: membership?.passage),
+        role: RoleErasure(sockets: sockets, passage: membership?.passage),
         readmit: { [weak self] user throws(StoreFailure) in try await self?.forgetRemovals(of: user)
         }
       ))

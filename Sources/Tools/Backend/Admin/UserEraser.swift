@@ -17,7 +17,7 @@ struct UserEraser: Sendable {
   /// The files of incomplete uploads.
   let uploads: [UploadFiles]
   let secrets: SyncSecretFile
-  let pairings: ErasedPairings
+  let role: RoleErasure
   /// A function that removes a user from the list of removed members, which names the user.
   let readmit: @Sendable (String) async throws(StoreFailure) -> Void
 
@@ -42,7 +42,7 @@ struct UserEraser: Sendable {
     // Without a secret, no phone can send samples again.
     try secrets.remove(user)
     try await eraseSamples(of: user, note)
-    try await pairings.erase(user)
+    try await role.erase(user)
     try await eraseMessages(of: user, note)
     try await eraseUploads(of: user, note)
     try await readmit(user)
@@ -169,9 +169,8 @@ struct UserEraser: Sendable {
 
   /// Writes the files of the stores anew.
   private func removeTraces() async throws(StoreFailure) {
-    let stores: [any SuspendableStore] =
-      [messages, samples] + (await pairings.store.map { [$0] } ?? [])
-    for store in stores {
+    let stores: [any SuspendableStore] = [messages, samples]
+    for store in stores + (await role.stores) {
       if let files = store as? any RewritableStore { try await files.rewrite() }
       try cancelIfStopped()
     }

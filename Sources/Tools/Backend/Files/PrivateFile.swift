@@ -2,26 +2,31 @@ import Foundation
 import HoldfastCore
 import HoldfastOwnerFiles
 
-/// A small file in the backend's data directory that only its owner can read (0600).
+/// A small file that only its owner can read (0600), in the backend's data directory or elsewhere.
 struct PrivateFile {
-  let directory: String
-  let name: String
+  let path: String
+  /// The maximum size of a file that is read.
+  private let maxBytes: Int
 
-  init(directory: String, name: String) {
-    (self.directory, self.name) = (directory, name)
+  init(directory: String, name: String) { self.init(path: "\(directory)/\(name)") }
+
+  /// Names a file of secrets or names, for which a mebibyte is plenty.
+  init(path: String) { self.init(path, maxBytes: 1 << 20) }
+
+  /// Names a file with one secret of an operator, such as a key or a token.
+  init(secret path: String) { self.init(path, maxBytes: 4_096) }
+
+  private init(_ path: String, maxBytes: Int) { (self.path, self.maxBytes) = (path, maxBytes) }
+
+  /// The path without the name, or `.` if it is a name alone.
+  private var directory: String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
   }
 
-  /// Splits a path, of which the directory may be missing.
-  init(path: String) {
-    let end = path.lastIndex(of: "/")
-    directory = end.map { String(path[..<$0]) } ?? "."
-    name = end.map { String(path[path.index(after: $0)...]) } ?? path
+  /// The part of the path after the directory.
+  var name: String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
   }
-
-  var path: String { "\(directory)/\(name)" }
-
-  /// The maximum size of a file that is read. Secrets and lists of names need far less.
-  private static let maxBytes = 1 << 20
 
   /// Returns the content; `nil` if there is no file.
   ///
@@ -32,10 +37,12 @@ struct PrivateFile {
 
   /// Returns the content of a file that must exist.
   ///
-  /// - Throws: `.file` if there is no file, and the errors of `read`.
-  func demand(isSecret: Bool = false) throws(BackendError) -> [UInt8] {
-    if let content = try read(isSecret: isSecret) { return content }
-    throw .file(path: path, detail: "No such file or directory")
+  /// - Throws: As `read`, and `.file` if there is no file.
+  func readExisting(isSecret: Bool = false) throws(BackendError) -> [UInt8] {
+    guard let content = try read(isSecret: isSecret) else {
+      throw .file(path: path, detail: "No such file or directory")
+    }
+    return content
   }
 
   func replace(with content: [UInt8]) throws(BackendError) {
@@ -68,7 +75,7 @@ struct PrivateFile {
     _ isSecret: Bool = false, _ body: (OwnerFile) throws(OwnerFileError) -> Value
   ) throws(BackendError) -> Value {
     do throws(OwnerFileError) {
-      return try body(OwnerFile(path, maxBytes: Self.maxBytes, isSecret: isSecret))
+      return try body(OwnerFile(path, maxBytes: maxBytes, isSecret: isSecret))
     } catch {
       if error == .openToOthers { throw .openToOthers(path: path) }
       throw .file(path: path, detail: error.description)

@@ -138,7 +138,7 @@ extension SyncSecrets {
 
   /// Reads a file, which must exist.
   static func read(_ path: String) throws(BackendError) -> SyncSecrets {
-    try decode(PrivateFile(path: path).demand(), path)
+    try decode(PrivateFile(path: path).readExisting(), path)
   }
 
   /// Reads a file if it exists.

@@ -40,7 +40,7 @@ public struct HookConfiguration: Sendable, Hashable {
   }
 
   private static func key(at path: String) throws(BackendError) -> [UInt8] {
-    var key = try PrivateFile(path: path).demand(isSecret: true)
+    var key = try PrivateFile(secret: path).readExisting(isSecret: true)
     // Editors end a file with a line ending, which is not part of the key.
     while [0x0A, 0x0D].contains(key.last) { key.removeLast() }
     guard key.count >= leastSecretBytes else {

@@ -25,6 +25,9 @@ final class HookDesk {
   /// The time at which `tick` must be called; `nil` if no question waits.
   var deadline: Instant? { gate.deadline }
 
+  /// Whether reports about ended sockets wait or are under way.
+  var hasReports: Bool { gate.hasReports }
+
   func concerns(_ event: HookEvent) -> Bool { gate.concerns(event) }
 
   /// Asks a question. Returns the ticket of its decision.

@@ -52,7 +52,7 @@ enum KeySource: Sendable {
   /// - Throws: `.file` if the file cannot be read or has no usable key.
   func read() throws(BackendError) -> [IssuerKey]? {
     guard case .file(let path) = self else { return nil }
-    let content = try PrivateFile(path: path).demand()
+    let content = try PrivateFile(path: path).readExisting()
     do throws(KeySetFault) {
       return try IssuerKey.readSet(content)
     } catch {

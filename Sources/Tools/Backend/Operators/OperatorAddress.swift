@@ -8,7 +8,7 @@ extension ListenerAddress {
   init?(operators text: String) {
     if text.hasPrefix("unix:") {
       let path = String(text.dropFirst("unix:".count))
-      guard !path.isEmpty, !path.hasSuffix("/") else { return nil }
+      guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else { return nil }
       self = .unix(path: path)
     } else {
       guard let endpoint = SocketEndpoint(text), let address = NetworkAddress(endpoint.host),

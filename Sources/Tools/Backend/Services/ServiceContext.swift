@@ -296,6 +296,7 @@ extension ServiceContext {
     guard var exchange = upgrades.removeValue(forKey: id) else { return }
     exchange.line.bytes = body.count
     note(.refused, exchange, status: status)
+    count(exchange, status: status)
     hub.respond(to: exchange.request, status: status, headers: headers, body: body)
   }
 

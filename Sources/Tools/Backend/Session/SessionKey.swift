@@ -35,14 +35,14 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   ///   `.key` if the file contains anything other than a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
     let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
-    return try key(in: PrivateFile(path: path).readOrCreate(Array(fresh.utf8)), of: path)
+    return try key(in: PrivateFile(secret: path).readOrCreate(Array(fresh.utf8)), of: path)
   }
 
   /// Reads a key from a file; `nil` if the file is missing.
   ///
   /// - Throws: The same errors as `open`.
   static func find(at path: String) throws(BackendError) -> SessionKey? {
-    guard let content = try PrivateFile(path: path).read(isSecret: true) else { return nil }
+    guard let content = try PrivateFile(secret: path).read(isSecret: true) else { return nil }
     return try key(in: content, of: path)
   }
 
@@ -50,7 +50,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   ///
   /// - Throws: The errors of `open`, and `.file` if there is no file.
   static func read(at path: String) throws(BackendError) -> SessionKey {
-    try key(in: PrivateFile(path: path).demand(isSecret: true), of: path)
+    try key(in: PrivateFile(secret: path).readExisting(isSecret: true), of: path)
   }
 
   private static func key(

@@ -117,7 +117,7 @@ enum ServeCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     if call[Shared.check] { return try ServeCheck.run(call) }
     var configuration = try configuration(call)
-    configuration.descriptorLimit = BackendConfiguration.raiseDescriptorLimit()
+    CeilingOptions.fit(&configuration, call)
     let backend = Backend(configuration, pushes: try pushes(call))
     // The signals are handled before clients can see that the backend is running, so that every
     // signal ends the backend in an orderly way.

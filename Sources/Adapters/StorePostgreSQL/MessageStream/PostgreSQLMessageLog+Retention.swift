@@ -1,5 +1,5 @@
 package import HoldfastCore
-package import HoldfastFeaturePorts
+import HoldfastFeaturePorts
 package import HoldfastStorage
 package import HoldfastWire
 

@@ -659,8 +659,8 @@ let checks: [Target] = [
       "HoldfastProtocols", "HoldfastDriver", "HoldfastServerCore", "HoldfastMessageStream",
       "HoldfastHeldSocket", "HoldfastFirmware",
       "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores", "HoldfastHealthSync",
-      "HoldfastNetlink", "HoldfastBackend", "HoldfastSocketEngine", "HoldfastCommandKit",
-      "HoldfastTestKit",
+      "HoldfastNetlink", "HoldfastBackend", "HoldfastServerSockets", "HoldfastSocketEngine",
+      "HoldfastCommandKit", "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
   tests(

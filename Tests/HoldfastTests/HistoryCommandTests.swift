@@ -88,7 +88,8 @@ import Testing
       let plain = try await CommandProcess.run("history", "--data", directory)
       #expect(
         plain.output.map(normal) == [
-          "LOCAL  Ann  one", "-- older messages are missing here; `stream --older N` fetches them",
+          "LOCAL  Ann  one",
+          "-- older messages are missing here; `stream --older N` fetches those that the server keeps",
           "LOCAL  Ann  two", "-- not sent (no member of this shop): three",
         ])
     }

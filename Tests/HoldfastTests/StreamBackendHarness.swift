@@ -30,13 +30,15 @@ struct StreamBackendHarness {
   ]
 
   static func make(
-    policy serverPolicy: ShopServerPolicy = ShopServerPolicy(), ttl: Duration = .seconds(3600)
+    policy serverPolicy: ShopServerPolicy = ShopServerPolicy(), ttl: Duration = .seconds(3600),
+    retention: RetentionPolicy = RetentionPolicy()
   ) async throws -> StreamBackendHarness {
     let directory = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
     var configuration = BackendConfiguration(dataDirectory: directory + "/server")
     configuration.policy = serverPolicy
     configuration.policy.postInterval = .milliseconds(1)
     configuration.policy.postBurst = 10_000
+    configuration.retention = retention
     let backend = Backend(configuration)
     let address = try await backend.start()
     let proxy = try FaultProxy(upstream: address.port)
@@ -118,6 +120,18 @@ struct StreamBackendHarness {
 
   func post(_ texts: [String]) async throws {
     for text in texts { try await post(text) }
+  }
+
+  /// Returns the newest page of the shop, bypassing the proxy.
+  func page(limit: Int) async throws -> Page {
+    let token = try await backend.issueToken(
+      user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
+    let response = try await network.send(
+      HTTPCall(
+        method: "GET", url: "\(direct)\(ShopRoute.paginated(shop).path)?page=1&limit=\(limit)",
+        headers: [("Authorization", "Bearer \(token)")], timeout: .seconds(120),
+        maxBodyBytes: 1 << 20))
+    return try PageCodec.decode(response.body, shop: shop)
   }
 
   func end() async {

@@ -34,6 +34,7 @@ struct PlanTests {
     ("crash 2s", Action(.crash, for: .seconds(2))),
     ("deploy 2s", Action(.deploy, for: .seconds(2))),
     ("beginAnew 5", Action(.beginAnew, 5)), ("trim 5", Action(.trim, 5)),
+    ("remove 5", Action(.remove, 5)),
     ("restStatus 503 9s", Action(.restStatus, 503, for: .seconds(9))),
     ("upgradeStatus 401 9s", Action(.upgradeStatus, 401, for: .seconds(9))),
     ("dieAfterNextPost 2s", Action(.dieAfterNextPost, for: .seconds(2))),

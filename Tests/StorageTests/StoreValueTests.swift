@@ -14,6 +14,7 @@ import Testing
 
   @Test func `the message log in memory keeps its contract`() async throws {
     try await messageLogContract { MemoryMessageLog() }
+    try await prunableLogContract { MemoryMessageLog() }
   }
 
   @Test func `the outbox in memory keeps its contract`() async throws {

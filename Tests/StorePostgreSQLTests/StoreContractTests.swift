@@ -12,6 +12,7 @@ struct StoreContractTests {
   @Test func `the message log in PostgreSQL satisfies its contract`() async throws {
     let nodes = try TestNodes()
     try await messageLogContract { try await PostgreSQLMessageLog(of: nodes.make()) }
+    try await prunableLogContract { try await PostgreSQLMessageLog(of: nodes.make()) }
     await nodes.close()
   }
 
@@ -42,7 +43,20 @@ struct StoreContractTests {
     let shops = [try #require(ShopID("s")), try #require(ShopID("t"))]
     let memory = MemoryMessageLog(epoch: try await log.head(of: shops[0]).epoch)
     var random = RandomLog(seed: seed, shops: shops, lengths: [0, 1, 9, 40])
-    for _ in 0..<40 {
+    for step in 0..<40 {
+      if step % 9 == 8 {
+        let shop = random.generator.one(shops)
+        let head = try await memory.head(of: shop).offset
+        let cut = LogCut(
+          shop: shop, first: UInt64.random(in: 0...head + 2, using: &random.generator),
+          now: Timestamp(nanoseconds: 0), keysSince: Timestamp(nanoseconds: .min))
+        #expect(try await log.remove(cut) == memory.remove(cut), "\(cut)")
+        #expect(
+          try await log.marks(of: shop, after: head / 2, limit: 3)
+            == memory.marks(of: shop, after: head / 2, limit: 3))
+        #expect(
+          try await log.extents(after: nil, limit: 9) == memory.extents(after: nil, limit: 9))
+      }
       let requests = (0..<random.generator.one([1, 1, 2, 9])).map { _ in random.request() }
       let found = await log.append(requests)
       let wanted = await memory.append(requests)

@@ -51,6 +51,9 @@ import Testing
         #expect(
           (try? found[index].get()) == outcome.map { Self.moved($0, to: epoch) }, "\(request)")
       }
+      if step % 9 == 8 {
+        try await Self.cut(log, memory, shops, step, &random.generator)
+      }
       if step % 20 == 19 {
         await log.close()
         log = try await SQLiteMessageLog.open(in: scratch.path)
@@ -71,6 +74,28 @@ import Testing
       }
     }
     await log.close()
+  }
+
+  /// Removes the beginning of a log in both places, and compares what they say about it.
+  private static func cut(
+    _ log: SQLiteMessageLog, _ memory: MemoryMessageLog, _ shops: [ShopID], _ step: Int,
+    _ generator: inout RandomSource
+  ) async throws {
+    let shop = generator.one(shops)
+    let head = try await memory.head(of: shop).offset
+    let cut = LogCut(
+      shop: shop, first: UInt64.random(in: 0...head + 2, using: &generator),
+      now: Timestamp(nanoseconds: 0), keysSince: Timestamp(nanoseconds: .min))
+    #expect(try await log.remove(cut) == memory.remove(cut), "\(cut)")
+    #expect(
+      try await log.extents(after: nil, limit: 9) == memory.extents(after: nil, limit: 9))
+    for shop in shops {
+      for (version, limit) in [(0, 100), (head / 2, 3)] as [(UInt64, Int)] {
+        #expect(
+          try await log.marks(of: shop, after: version, limit: limit)
+            == memory.marks(of: shop, after: version, limit: limit))
+      }
+    }
   }
 
   private static func moved(_ query: PageQuery, to epoch: String) -> PageQuery {
@@ -136,7 +161,8 @@ import Testing
       applicationID: 1,
       tables: """
         CREATE TABLE log(epoch); INSERT INTO log VALUES ('e');
-        CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
+        CREATE TABLE shops(number INTEGER PRIMARY KEY, shop, oldest DEFAULT 1);
+        CREATE TABLE removed_keys(shop, key, created_at);
         CREATE TABLE messages(
           shop, offset, place, id, user, username, text, created_at, updated_at, is_edited, parent,
           key, changed);

@@ -23,6 +23,10 @@ import Testing
       number += 1
       return try await SQLiteMessageLog.open(in: "\(scratch.path)/\(number)")
     }
+    try await prunableLogContract {
+      number += 1
+      return try await SQLiteMessageLog.open(in: "\(scratch.path)/\(number)")
+    }
   }
 
   @Test func `the SQLite outbox satisfies its contract`() async throws {

@@ -43,6 +43,26 @@ private func decode(_ text: String) throws(MessageError) -> Page {
       newest.text == start + numbers + #""changes":["# + Sample.messageText + #"],"deleted":["#
         + Self.goneText + #"],"changes_through":"e1:8","head":"e1:9","recovered":true}}"#)
     #expect(try decode(newest.text) == page)
+    page.oldest = ShopPosition(epoch: "e1", offset: 5)
+    let removed = PageCodec.encode(page, query: .newest(knowing: position, limit: 2), total: 5)
+    #expect(
+      removed.text
+        == newest.text.replacing(#""head":"e1:9""#, with: #""head":"e1:9","oldest":"e1:5""#))
+    #expect(try decode(removed.text) == page)
+  }
+
+  @Test(arguments: [(3, true), (4, false), (5, false), (9, false)] as [(UInt64, Bool)])
+  func `the event before the oldest one is the last that may be missing`(
+    offset: UInt64, isMissed: Bool
+  ) {
+    var page = Page(messages: [], hasNext: false, head: position)
+    let start = ShopPosition(epoch: "e1", offset: offset)
+    #expect(!page.hasRemoved(after: start))
+    page.oldest = ShopPosition(epoch: "e1", offset: 5)
+    #expect(page.hasRemoved(after: start) == isMissed)
+    #expect(!page.hasRemoved(after: ShopPosition(epoch: "e2", offset: offset)))
+    page.oldest?.offset = 0
+    #expect(!page.hasRemoved(after: start))
   }
 
   @Test func `a page without changes has empty lists if they were requested`() {
@@ -171,6 +191,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     (#"{"messages":[],"next_cursor":1}"#, .wrongType(field: "next_cursor")),
     (#"{"messages":[],"deleted":{}}"#, .wrongType(field: "deleted")),
     (#"{"messages":[],"changes":"x"}"#, .wrongType(field: "changes")),
+    (#"{"messages":[],"oldest":"9"}"#, .badIdentifier(field: "oldest")),
     (#"{"messages":[],"through":"9"}"#, .badIdentifier(field: "through")),
     (#"{"messages":[],"changes_through":9}"#, .wrongType(field: "changes_through")),
     ("[]", .malformed(detail: "expected '{' at byte 0")),

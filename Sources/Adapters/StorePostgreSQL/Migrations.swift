@@ -7,7 +7,7 @@ import HoldfastCore
 /// tables that can use them.
 enum Migrations {
   /// The version of the tables that this software writes.
-  static let version: Int32 = 3
+  static let version: Int32 = 4
   /// The tables of version 1.
   static let first = [
     tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables,
@@ -25,6 +25,8 @@ enum Migrations {
     """,
     // Functions that read the ends of all shops of a batch with one statement.
     LogSchema.functions,
+    // The removal of the beginning of logs.
+    LogSchema.retention + "\n" + LogSchema.functions,
   ]
   /// The maximum time of a migration.
   private static let patience = Duration.seconds(600)

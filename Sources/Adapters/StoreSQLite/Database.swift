@@ -83,8 +83,8 @@ import HoldfastOwnerFiles
   /// 4 MiB. On a small disk it is copied earlier (see `LogRoom`).
   ///
   /// `holdfast_clean` recognizes the pages of tables by their first byte. In every other page this
-  /// byte begins a page number. So there are fewer than 2^25 pages (128 GiB), and no pointer maps,
-  /// which `auto_vacuum` would add.
+  /// byte begins a page number. So there are fewer than 2^25 pages (128 GiB). It must know whether
+  /// there are pointer maps, which `auto_vacuum` adds.
   private func prepareToWrite() throws(StoreFailure) {
     try execute(
       """
@@ -92,6 +92,26 @@ import HoldfastOwnerFiles
       PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = 33554431
       """)
     try check(unsafe holdfast_clean(handle))
+    try check(unsafe holdfast_expect_maps(handle, try number("PRAGMA auto_vacuum") == 0 ? 0 : 1))
+  }
+
+  /// Writes the file anew, so that unused pages can be given back (`PRAGMA incremental_vacuum`).
+  ///
+  /// - Throws: `.locked` if another program uses the file.
+  func beginToShrink() throws(StoreFailure) {
+    // What is in the log has no pointer maps.
+    guard try truncateLog() else {
+      throw .locked(detail: "\(path): another program is using the file; end that program.")
+    }
+    try check(unsafe holdfast_expect_maps(handle, 1))
+    do throws(StoreFailure) {
+      try execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+    } catch {
+      _ = unsafe holdfast_expect_maps(handle, 0)
+      try? execute("PRAGMA auto_vacuum = NONE")
+      throw error
+    }
+    _ = shortenLog()
   }
 
   deinit {
@@ -146,6 +166,11 @@ import HoldfastOwnerFiles
     defer { statement.reset() }
     if code != SQLITE_DONE { try check(code) }
     return false
+  }
+
+  /// Returns the number that a query finds; 0 if it finds none.
+  func number(_ sql: String) throws(StoreFailure) -> Int64 {
+    try query(sql) { row throws(StoreFailure) in try row.integer(0) }.first ?? 0
   }
 
   /// Runs a statement and reads each of its rows. `read` must not run the same `sql`.

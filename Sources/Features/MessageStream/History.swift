@@ -28,6 +28,9 @@ struct History: Sendable, Hashable {
   /// Whether the app leaves updates unread. If so, new messages are left to a later catch-up, which
   /// limits memory while the link stays connected.
   var isReaderBehind = false
+  /// The upper ends of gaps whose messages the server has removed, as far as pages have shown it since
+  /// the start.
+  var removed: Set<TimelineKey> = []
   var fetch: Fetch?
 
   /// A message's place in the timeline, and its position if the server provides one.

@@ -71,7 +71,8 @@ extension StreamModel {
     _ page: Page, in run: inout Recovery.Run, isLast: Bool, _ step: inout Step
   ) {
     guard var log = run.newLog else { return }
-    let isEnd = isLast && page.endsLog
+    // Messages that the server has removed may be kept here.
+    let isEnd = isLast && page.endsLog && !page.hasRemovedBeginning
     let lowest = (page.messages.map(\.key) + [log.lowest].compactMap(\.self)).min()
     log.isShared = log.isShared || sharesKept(page, of: log.epoch)
     if page.rejected == 0, let lowest {
@@ -106,7 +107,7 @@ extension StreamModel {
       let lowest = page.messages.map(\.key).min(), let highest = page.messages.map(\.key).max()
     else { return }
     let isBelow = if case .before = fetch.query { true } else { false }
-    let isEnd = !page.hasNext && sharesKept(page, of: epoch)
+    let isEnd = !page.hasNext && !page.hasRemovedBeginning && sharesKept(page, of: epoch)
     commits.waiting.cover(
       CoveredRange(
         epoch: epoch, start: isEnd ? nil : lowest, end: isBelow ? fetch.below : highest),

@@ -21,6 +21,8 @@ struct Recovery: Sendable, Hashable {
   /// The messages without a position that arrived while others may have been missing. They do not
   /// prove that the messages before them are complete.
   var unplaced: Set<MessageID> = []
+  /// The part that the server removed, until a message after it was received.
+  var removed: RemovedPart?
   /// The number of consecutive failed runs.
   private(set) var failures = 0
   /// The state of the current attempt to connect.
@@ -113,6 +115,9 @@ struct Recovery: Sendable, Hashable {
     var bottomGap: ShopGap?
     /// The log that the pages belong to if it is not the one of the cursor.
     var newLog: NewLog?
+    /// The position of the oldest event that the server keeps, if the query begins there because what
+    /// follows the cursor was removed.
+    var removedBefore: ShopPosition?
     var repetition = Repetition()
     /// The outbox entries whose outcome was unknown when the run began. The run determines their
     /// outcome.
@@ -177,10 +182,10 @@ struct Recovery: Sendable, Hashable {
   }
 
   func reach(of page: Page, overlap: Duration) -> Reach {
-    guard page.hasNext else { return .whole }
+    let end = page.changesThrough == nil ? cursor.base ?? cursor.position : cursor.position
+    guard page.hasNext || end.map(page.hasRemoved) ?? false else { return .whole }
     guard let oldest = page.messages.map(\.createdAt).min() else { return .short }
     let offsets = page.messages.compactMap { $0.position?.offset }
-    let end = page.changesThrough == nil ? cursor.base ?? cursor.position : cursor.position
     if let position = end, let first = offsets.min() {
       return page.head?.epoch == position.epoch && first <= position.following ? .whole : .short
     }
@@ -345,6 +350,14 @@ struct Recovery: Sendable, Hashable {
   mutating func moveAlongEvents(to position: ShopPosition) {
     cursor.base = cursor.base ?? cursor.position
     move(to: position)
+  }
+
+  /// Moves the cursor over a part that the server has removed. What was posted in it is not missing any
+  /// more.
+  mutating func pass(_ part: RemovedPart, to position: ShopPosition) {
+    removed = part
+    move(to: position)
+    if cursor.base != nil { cursor.base = position }
   }
 
   /// Moves the cursor to a fetched position, and removes the offsets in `ahead` that it now covers.

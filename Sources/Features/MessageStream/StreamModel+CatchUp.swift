@@ -61,6 +61,8 @@ extension StreamModel {
     }
     if leavesLog(page, in: run, &step) { return }
     noteNewLog(page, in: &run)
+    if goOnAfterRemoved(page, in: run, &step) { return }
+    passRemoved(page, in: &run, &step)
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     // A page of events may have deletions only.
@@ -115,7 +117,7 @@ extension StreamModel {
     return false
   }
 
-  private mutating func goOn(
+  mutating func goOn(
     _ before: Recovery.Run, with next: PageQuery, _ step: inout Step
   ) {
     var run = before
@@ -227,7 +229,7 @@ extension StreamModel {
 
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
     switch run.kind {
-    case .initial: page.hasNext
+    case .initial: page.hasNext || page.hasRemovedBeginning
     case .recent where run.pages > 1 && page.changesThrough != nil: false
     case .recent: reach(of: page) != .whole
     case .newest: page.hasNext && !run.reachesStored && !reachesStored(page)
@@ -390,10 +392,19 @@ extension StreamModel {
 
 extension PageQuery {
   /// The position after which all events are requested; `nil` for other queries.
-  fileprivate var start: ShopPosition? {
+  var start: ShopPosition? {
     switch self {
     case .after(let position, _), .changes(let position, _): position
     case .page, .since, .before, .newest, .beforeID, .afterID: nil
+    }
+  }
+
+  /// Returns the same query for all events after another position.
+  func beginning(after position: ShopPosition) -> PageQuery {
+    switch self {
+    case .changes(_, let limit): .changes(after: position, limit: limit)
+    case .after(_, let limit): .after(position, limit: limit)
+    case .page, .since, .before, .newest, .beforeID, .afterID: self
     }
   }
 
@@ -656,10 +667,15 @@ extension StreamModel {
     let older = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
     let whole = older.filter { recovery.completes($0) }
     let gap = ShopGap(after: whole.map(\.key).max(), before: edge)
+    show(gap, &step)
+    return gap
+  }
+
+  /// Adds a gap. There must be none at its upper end.
+  mutating func show(_ gap: ShopGap, _ step: inout Step) {
     holes.open(gap)
     commits.waiting.change.gaps = holes.all
     step.show(.gap(gap))
-    return gap
   }
 
   mutating func close(_ gap: ShopGap, _ step: inout Step) {

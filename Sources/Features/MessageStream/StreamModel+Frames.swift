@@ -72,6 +72,7 @@ extension StreamModel {
     if message.position == nil, !isAnswer, !isSeen(message.id) {
       order.put(message, asked: requests.last)
     }
+    if recovery.removed != nil { noteRemoved(before: [message], &step) }
     let via = recovery.via(of: message)
     if unsettled.isEmpty {
       add(message, via: via, isAnswer: isAnswer, &step)

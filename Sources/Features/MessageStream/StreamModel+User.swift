@@ -12,7 +12,7 @@ extension StreamModel {
     }
     history.isWanted = true
     history.isBeginning = nil
-    if let gap = gaps.last(where: { $0.before >= oldest.key }) {
+    if let gap = openGaps.last(where: { $0.before >= oldest.key }) {
       let position = timeline[gap.before.id]?.position
       fetchOlder(than: History.Mark(key: gap.before, position: position), &step)
     } else {
@@ -41,7 +41,7 @@ extension StreamModel {
     history.isReading = false
     guard history.isWanted, let oldest = history.oldest else { return }
     var messages = unsettled.newest(read).filter { $0.key < oldest.key }
-    if let gap = gaps.last(where: { $0.before < oldest.key }) {
+    if let gap = openGaps.last(where: { $0.before < oldest.key }) {
       messages.removeAll { $0.key < gap.before }
     }
     guard !messages.isEmpty else {
@@ -59,7 +59,7 @@ extension StreamModel {
   }
 
   private mutating func fetchOlder(than mark: History.Mark, _ step: inout Step) {
-    guard history.hasMore || !gaps.isEmpty else {
+    guard history.hasMore || !openGaps.isEmpty else {
       endHistory(&step)
       return
     }
@@ -153,7 +153,7 @@ extension StreamModel {
       ask(next, fetch, &step)
       return
     }
-    closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
+    closeGap(fetch, page, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
     // An empty page that has a next page does not show where the history begins.
@@ -234,12 +234,20 @@ extension StreamModel {
   }
 
   /// Closes a gap if the pages reach the messages beyond it. Otherwise shrinks the gap.
-  private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
+  ///
+  /// A gap of messages that the server has removed stays, and the reader goes on below it.
+  private mutating func closeGap(
+    _ fetch: History.Fetch, _ page: Page, isLast: Bool, _ step: inout Step
+  ) {
     guard let gap = holes[before: fetch.below] else { return }
     let edge = min(gap.before, fetch.reached ?? gap.before)
     // Messages below the edge of another gap belong to that gap.
     let meetsOther = edge < gap.before && holes[before: edge] != nil
-    if isLast || meetsOther || closes(gap, fetch) {
+    if isLast, !meetsOther, !closes(gap, fetch), isRemoved(gap, page) {
+      holes.shrink(gap, to: edge)
+      history.removed = history.removed.filter { holes[before: $0] != nil }
+      history.removed.insert(edge)
+    } else if isLast || meetsOther || closes(gap, fetch) {
       _ = holes.close(gap)
       step.show(.gapClosed(gap))
     } else {

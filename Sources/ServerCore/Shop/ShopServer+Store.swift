@@ -151,7 +151,7 @@ extension ShopServer {
     page.messages = page.messages.map { written($0, events: events) }
     switch policy.dialect {
     case .positions: break
-    case .plain: page.head = nil
+    case .plain: (page.head, page.oldest) = (nil, nil)
     }
     return Answer(200, .page(page, query, total: total), events: events)
   }

@@ -19,6 +19,8 @@ struct ShopLog {
   private var epochs = 1
   /// The lowest offset from which the server can provide missed messages.
   private var forgotten: UInt64 = 0
+  /// The offset of the oldest event that is kept. A log that goes back keeps it.
+  private var removed: UInt64 = 0
   /// The requests that made the events of the current epoch, in order, each with the images that
   /// were unclaimed before it. They are needed if the log is restored to an earlier state.
   private var requests: [Request] = []
@@ -103,7 +105,7 @@ struct ShopLog {
     for image in images.all where image.message.map({ !kept.contains($0) }) ?? false {
       images.delete(image.id)
     }
-    forgotten = 0
+    (forgotten, removed) = (0, 0)
   }
 
   /// Removes the newest events, and continues under the same epoch. Of the images, those remain
@@ -118,6 +120,23 @@ struct ShopLog {
       _ = append(step.request)
     }
     forgotten = min(forgotten, head.offset)
+    remove(before: removed, at: Timestamp(nanoseconds: 0))
+  }
+
+  /// Removes the messages whose newest events are not among the newest `count`. The keys of the last
+  /// ten minutes are remembered.
+  mutating func remove(keeping count: Int, at now: Timestamp) {
+    guard kind == .positions else { return }
+    removed = max(removed, head.offset - min(head.offset, UInt64(max(0, count))) + 1)
+    remove(before: removed, at: now)
+  }
+
+  private mutating func remove(before first: UInt64, at now: Timestamp) {
+    guard first > 0, let shop = messages.first?.shop else { return }
+    let gone = log.remove(
+      LogCut(
+        shop: shop, first: first, now: now, keysSince: now.advanced(by: .seconds(-600))))
+    for id in gone { images.followRemoval(of: id) }
   }
 
   /// Makes only the newest `count` offsets available to clients that missed events.

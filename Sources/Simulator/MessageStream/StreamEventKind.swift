@@ -43,6 +43,9 @@ public enum StreamEventKind: String, PlanEventKind {
   case shortBacklog
   /// The server's log forgets all offsets except its newest ones.
   case trim
+  /// The server removes all messages but the newest ones, as if they were too old; `number` is how
+  /// many events stay.
+  case remove
   /// The next post becomes durable, but the server dies before it answers.
   case dieAfterNextPost
   /// The next image is stored, but the server dies before it answers.
@@ -113,6 +116,9 @@ public enum StreamEventKind: String, PlanEventKind {
     },
     .trim: EventForm(.number(0...100_000), of: .backend) {
       "the server forgets all but its newest \($0.number)"
+    },
+    .remove: EventForm(.number(0...100_000), of: .backend) {
+      "the server removes all but its newest \($0.number)"
     },
     // The server waits this long for the next post.
     .dieAfterNextPost: EventForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {

@@ -197,6 +197,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .delete: delete(event.number)
     case .rivals: openRivals(event.number, index)
     case .trim: backend.log.trim(keeping: event.number)
+    case .remove: backend.log.remove(keeping: event.number, at: serverWall)
     case .dieAfterNextPost: backend.deadlyPost = index
     case .dieAfterNextImage: backend.images.deadlyImage = index
     case .dieBeforeNextImagePost: backend.images.deadlyPost = index

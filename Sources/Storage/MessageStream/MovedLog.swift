@@ -16,7 +16,14 @@ extension MovedTable {
     "images", [.uuid, .text, .text, .text, .integer, .integer, .integer])
   /// ID and content. In a data directory each is a file.
   package static let imageContents = MovedTable("image contents", [.uuid, .bytes], isLarge: true)
+  /// Shop, and offset of the oldest event that is kept, for shops whose beginning was removed.
+  package static let logBeginnings = MovedTable("beginnings of logs", [.text, .integer])
+  /// Shop, idempotency key, and time of creation of recent messages that were removed.
+  package static let removedKeys = MovedTable(
+    "keys of removed messages", [.text, .uuid, .integer])
 
   /// The tables of the message log.
-  package static let logTables = [logEpoch, messages, edits, images, imageContents]
+  package static let logTables = [
+    logEpoch, messages, edits, images, imageContents, logBeginnings, removedKeys,
+  ]
 }

@@ -103,6 +103,11 @@ package struct StoredImages: Sendable, Hashable {
     }
   }
 
+  /// Deletes the images of a message that was removed.
+  package mutating func followRemoval(of message: MessageID) {
+    for id in claims.removeValue(forKey: message) ?? [] { delete(id) }
+  }
+
   private mutating func claim(for message: ShopMessage) {
     for id in ImageReference.ids(in: message.text) {
       guard let image = images[id], image.message == nil, image.user == message.user,

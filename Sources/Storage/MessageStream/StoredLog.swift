@@ -41,6 +41,11 @@ public struct StoredLog: Sendable, Hashable {
   private var edits: [Use: Change] = [:]
   /// The keys of the posts of deleted messages.
   private var deletedKeys: Set<UUID128> = []
+  /// The keys of the posts of removed messages, with the times since which they are remembered.
+  private var spent: [UUID128: Timestamp] = [:]
+  /// The offset of the oldest event that is kept. Messages posted before it are on no page, and are
+  /// kept only because they were edited or deleted later.
+  private var oldest: UInt64 = 1
 
   /// Creates an empty log.
   public init(epoch: String) {
@@ -52,7 +57,8 @@ public struct StoredLog: Sendable, Hashable {
 
   /// The messages that were not deleted, ordered by offset.
   public var messages: [ShopMessage] {
-    deleted.isEmpty ? posts : live(posts.indices).map { shown(posts[$0]) }
+    deleted.isEmpty
+      ? posts : posts.indices.filter { deleted[$0] == nil }.map { shown(posts[$0]) }
   }
 
   /// Processes a request.
@@ -77,7 +83,7 @@ public struct StoredLog: Sendable, Hashable {
       return .success(.posted(shown(message), isNew: false))
     }
     if let use, edits[use] != nil { return .success(.refused(.keyUsedForAnother)) }
-    if let key = entry.key, deletedKeys.contains(key) { return .success(.refused(.deleted)) }
+    if let key = entry.key, isKeyOfDeleted(key) { return .success(.refused(.deleted)) }
     guard indices[entry.message.id] == nil else { return .failure(.known(entry.message.id)) }
     if let use { uses[use] = posts.count }
     return .success(.posted(shown(insert(entry.message)), isNew: true))
@@ -95,7 +101,7 @@ public struct StoredLog: Sendable, Hashable {
       }
       return .edited(shown(message), isNew: false)
     }
-    if let use, uses[use] != nil || deletedKeys.contains(use.key) {
+    if let use, uses[use] != nil || isKeyOfDeleted(use.key) {
       return .refused(.keyUsedForAnother)
     }
     guard !message.isTooOld(for: edit) else { return .refused(.tooLate) }
@@ -130,6 +136,10 @@ public struct StoredLog: Sendable, Hashable {
     return .deleted(deletion, isNew: true)
   }
 
+  private func isKeyOfDeleted(_ key: UUID128) -> Bool {
+    deletedKeys.contains(key) || spent[key] != nil
+  }
+
   /// Takes the next offset for a change of a message.
   private mutating func change(_ index: Int) {
     count += 1
@@ -143,7 +153,7 @@ public struct StoredLog: Sendable, Hashable {
     let retained = live(posts.indices).suffix(max(0, count))
     let old = self
     self = StoredLog(epoch: epoch)
-    deletedKeys = old.deletedKeys
+    (deletedKeys, spent) = (old.deletedKeys, old.spent)
     var moved: [Int: Int] = [:]
     for index in retained {
       moved[index] = posts.count
@@ -159,9 +169,10 @@ public struct StoredLog: Sendable, Hashable {
   public func page(_ query: PageQuery, byTime: Bool = false) -> Page {
     switch query {
     case .page(let number, let limit):
-      return page(byTime ? self.byTime.reversed() : live(offsets.indices).reversed(), number, limit)
+      let all = byTime ? self.byTime.filter(isKept) : live(offsets.indices)
+      return page(all.reversed(), number, limit)
     case .since(let time, let number, let limit):
-      return page(Array(later(than: time)), number, limit)
+      return page(later(than: time), number, limit)
     case .after(let position, let limit):
       guard let index = index(after: position) else { return unrecovered(limit: limit) }
       return page(live(index..<posts.count), 1, limit)
@@ -176,8 +187,10 @@ public struct StoredLog: Sendable, Hashable {
       return page(live(index + 1..<posts.count), 1, limit).continued
     case .changes(let position, let limit):
       guard let index = index(after: position) else { return unrecovered(limit: limit) }
-      return .changes(
+      var page = Page.changes(
         events(after: position, from: index), after: position, limit: limit, head: head)
+      page.oldest = oldestPosition
+      return page
     case .newest(let position, let limit):
       var page = page(live(offsets.indices).reversed(), 1, limit)
       page.recovered = index(after: position) != nil
@@ -196,8 +209,8 @@ public struct StoredLog: Sendable, Hashable {
   public func unrecovered(limit: Int) -> Page {
     let newest = live(offsets.indices).suffix(max(0, limit))
     return Page(
-      messages: newest.map { shown(posts[$0]) }, hasNext: false, head: head,
-      recovered: false)
+      messages: newest.map { shown(posts[$0]) }, hasNext: false, head: head, recovered: false,
+      oldest: oldestPosition)
   }
 
   /// Returns the number of messages on all pages of a query, and for `changes` also of deletions.
@@ -228,13 +241,18 @@ public struct StoredLog: Sendable, Hashable {
   }
 
   private var unknownMessage: Page {
-    Page(messages: [], hasNext: false, head: head, recovered: false)
+    Page(messages: [], hasNext: false, head: head, recovered: false, oldest: oldestPosition)
   }
 
+  /// The position of the oldest event that is kept; `nil` if none was removed.
+  private var oldestPosition: ShopPosition? { oldest > 1 ? position(oldest) : nil }
+
   /// Returns the index of the first post after a position, or `nil` if this log did not assign the
-  /// position.
+  /// position, or has removed events after it.
   private func index(after position: ShopPosition) -> Int? {
-    guard position.epoch == epoch, position.offset <= count else { return nil }
+    guard position.epoch == epoch, position.offset <= count, position.offset >= oldest - 1 else {
+      return nil
+    }
     return offsets.end { $0 <= position.offset }
   }
 
@@ -249,13 +267,16 @@ public struct StoredLog: Sendable, Hashable {
     deleted.isEmpty || deleted[index] == nil ? posts[index] : nil
   }
 
-  /// Returns those indices whose messages were not deleted.
+  /// Returns those indices whose messages were not deleted, and are not kept for a later edit alone.
   private func live(_ range: Range<Int>) -> [Int] {
-    deleted.isEmpty ? Array(range) : range.filter { deleted[$0] == nil }
+    deleted.isEmpty && oldest == 1
+      ? Array(range) : range.filter { deleted[$0] == nil && isKept($0) }
   }
 
-  private func later(than time: Timestamp) -> ArraySlice<Int> {
-    byTime[byTime.end { posts[$0].createdAt <= time }...]
+  private func isKept(_ index: Int) -> Bool { offsets[index] >= oldest }
+
+  private func later(than time: Timestamp) -> [Int] {
+    byTime[byTime.end { posts[$0].createdAt <= time }...].filter(isKept)
   }
 
   private func later(than position: ShopPosition) -> ArraySlice<Change> {
@@ -290,7 +311,7 @@ public struct StoredLog: Sendable, Hashable {
     let rest = all.dropFirst(overflow ? all.count : skipped)
     return Page(
       messages: rest.prefix(limit).map { shown(posts[$0]) },
-      hasNext: rest.count > limit, head: head)
+      hasNext: rest.count > limit, head: head, oldest: oldestPosition)
   }
 
   private mutating func insert(_ message: ShopMessage) -> ShopMessage {
@@ -308,6 +329,67 @@ public struct StoredLog: Sendable, Hashable {
     posts.append(stored)
     offsets.append(count)
     return stored
+  }
+}
+
+// The removal of the beginning.
+extension StoredLog {
+  /// Returns the extent of the log, which is that of a shop.
+  package func extent(of shop: ShopID) -> LogExtent {
+    LogExtent(shop: shop, oldest: oldest, newestPost: offsets.last ?? 0, head: count)
+  }
+
+  /// Returns up to `limit` marks of messages whose newest events follow an offset, in their order.
+  package func marks(after version: UInt64, limit: Int) -> [LogMark] {
+    let marks = posts.indices.map { mark(of: $0) }.filter { $0.version > version }
+    return Array(marks.sorted { $0.version < $1.version }.prefix(max(0, limit)))
+  }
+
+  private func mark(of index: Int) -> LogMark {
+    let (message, deletion) = (posts[index], deleted[index])
+    let changed = deletion?.changed ?? message.changed
+    let parts = [message.text, message.user, message.username ?? ""]
+    return LogMark(
+      version: changed?.offset ?? offsets[index],
+      time: deletion == nil ? message.updatedAt ?? message.createdAt : nil,
+      bytes: LogMark.overhead + UInt64(parts.reduce(0) { $0 + $1.utf8.count }),
+      isChanged: changed != nil)
+  }
+
+  /// Removes the messages whose newest events lie before an offset, but never the newest post.
+  ///
+  /// - Returns: The IDs of the removed messages.
+  package mutating func remove(_ cut: LogCut) -> [MessageID] {
+    let first = min(cut.first, offsets.last ?? 0)
+    guard first > oldest else { return [] }
+    let versions = posts.indices.map { mark(of: $0).version }
+    let kept = posts.indices.filter { versions[$0] >= first }
+    let moved = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
+    for (use, index) in uses where moved[index] == nil && posts[index].createdAt >= cut.keysSince {
+      spent[use.key] = posts[index].createdAt
+    }
+    let gone = indices.filter { moved[$0.value] == nil }
+    let deletions = deleted
+    posts = kept.map { posts[$0] }
+    offsets = kept.map { offsets[$0] }
+    deleted = [:]
+    for (index, deletion) in deletions { if let new = moved[index] { deleted[new] = deletion } }
+    changes = changes.compactMap { change in
+      moved[change.index].map { Change(offset: change.offset, index: $0) }
+    }
+    byTime = byTime.compactMap { moved[$0] }
+    indices = indices.compactMapValues { moved[$0] }
+    uses = uses.compactMapValues { moved[$0] }
+    edits = edits.compactMapValues { edit in
+      moved[edit.index].map { Change(offset: edit.offset, index: $0) }
+    }
+    oldest = first
+    return gone.map(\.key)
+  }
+
+  /// Forgets the keys of removed posts that are older than a time.
+  package mutating func forgetKeys(before time: Timestamp) {
+    spent = spent.filter { $0.value >= time }
   }
 }
 
@@ -344,6 +426,26 @@ public struct StoredLogs: Sendable, Hashable {
   /// Returns the messages of an author that were not deleted, in no order.
   public func messages(by user: String) -> [ShopMessage] {
     logs.values.flatMap { $0.messages.filter { $0.user == user } }
+  }
+
+  /// Returns the extents of the logs of up to `limit` shops, in the order of their names.
+  public func extents(after shop: ShopID?, limit: Int) -> [LogExtent] {
+    let shops = logs.keys.filter { name in shop.map { name > $0 } ?? true }.sorted()
+    return shops.prefix(max(0, limit)).compactMap { logs[$0]?.extent(of: $0) }
+  }
+
+  /// Removes the beginning of the log of a shop. Returns the number of removed messages.
+  public mutating func remove(_ cut: LogCut) -> Int {
+    guard var log = logs[cut.shop] else { return 0 }
+    let gone = log.remove(cut)
+    logs[cut.shop] = log
+    for id in gone { images.followRemoval(of: id) }
+    return gone.count
+  }
+
+  /// Forgets the keys of removed posts that are older than a time.
+  public mutating func forgetKeys(before time: Timestamp) {
+    for shop in logs.keys { logs[shop]?.forgetKeys(before: time) }
   }
 
   /// Returns a shop that has a message with this ID, deleted or not; `nil` if there is none.

@@ -34,7 +34,8 @@ public struct ShopCursor: Sendable, Hashable, Codable {
   public var isKnown: Bool { position != nil || time != nil || wholeAt != nil }
 }
 
-/// A visible gap between two neighboring messages. The messages in it have not been loaded.
+/// A visible gap between two neighboring messages. The messages in it have not been loaded, or the
+/// server does not keep them any more.
 public struct ShopGap: Sendable, Hashable, Codable {
   /// The last message before the gap; `nil` if no older message is stored.
   public var after: TimelineKey?

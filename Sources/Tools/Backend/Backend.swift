@@ -46,6 +46,8 @@ public actor Backend {
   nonisolated let isEnding = Atomic(false)
   /// The erasures; `nil` if nobody can ask for them.
   var adminWork: AdminWork?
+  /// The removal of old messages; `nil` if all are kept.
+  private var keeper: MessageKeeper?
 
   /// Creates a backend. Nothing is opened before `start`.
   ///
@@ -95,6 +97,7 @@ public actor Backend {
     // An erasure may wait for a disk or for another node, and clients are to be warned at once.
     let work = adminWork
     async let erasures: Void? = work?.stop()
+    await keeper?.stop()
     await membership?.stopFollowing()
     log.note(.draining)
     let window = changedDrainWindow ?? configuration.drainWindow
@@ -122,6 +125,7 @@ public actor Backend {
     state = .stopped
     await certificate?.stop()
     await adminWork?.stop()
+    await keeper?.stop()
     await membership?.stopFollowing()
     await running.sockets.run { handler, hub in
       handler.dropSockets(on: hub)
@@ -177,9 +181,7 @@ public actor Backend {
       if membership == nil { try demandFiles() }
       let sockets = try await openSockets(on: port, services, hooks, setup.access.tokens.value)
       state = .running(Running(sockets: sockets, services: services, access: setup.access))
-      certificate?.follow(self, every: configuration.certificateInterval)
-      await beginAdmin(sockets, services, setup)
-      membership?.follow(self, setup)
+      await follow(sockets, services, setup)
       log.note(.listening, address.listensOn)
       if !configuration.inherited.isEmpty { log.note(.inherited, configuration.inherited.summary) }
       if address.isExposed {
@@ -261,6 +263,7 @@ public actor Backend {
     _ authority: TokenAuthority?
   ) async throws(BackendError) -> SocketServer<BackendHandler> {
     let admin = try openAdmin()
+    keeper = try await openKeeper(services)
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
@@ -268,7 +271,7 @@ public actor Backend {
           places(of: services), log: log, checkLimit: configuration.checkLimit,
           passage: membership?.passage, figures: membership?.figures,
           reading: ProcessReading(configuration), certificate: certificate, hooks: hooks,
-          admin: admin, authority: authority))
+          admin: admin, authority: authority, keeper: keeper))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -281,6 +284,29 @@ public actor Backend {
       }
     } catch {
       throw error.asBackendError
+    }
+  }
+
+  /// Begins what goes on beside the services.
+  private func follow(
+    _ sockets: SocketServer<BackendHandler>, _ services: [any Service], _ setup: BackendSetup
+  ) async {
+    certificate?.follow(self, every: configuration.certificateInterval)
+    await beginAdmin(sockets, services, setup)
+    keeper?.follow()
+    membership?.follow(self, setup)
+  }
+
+  /// Prepares the removal of old messages. Returns `nil` if all are kept.
+  private func openKeeper(
+    _ services: [any Service]
+  ) async throws(BackendError) -> MessageKeeper? {
+    guard configuration.retention.isActive,
+      let shop = services.lazy.compactMap({ $0 as? ShopService }).first
+    else { return nil }
+    let node = membership?.node
+    return try await MessageKeeper(shop, configuration.retention, log: log) {
+      node?.holdsRole ?? true
     }
   }
 

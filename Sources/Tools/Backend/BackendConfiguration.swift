@@ -64,6 +64,8 @@ public struct BackendConfiguration: Sendable {
   public var certificate: Certificate?
   /// The policy of shop messages.
   public var policy = ShopServerPolicy()
+  /// How long messages are kept, and how much room they may take.
+  public var retention = RetentionPolicy()
   /// The policy of the relay.
   public var relay = RelayServerPolicy()
   /// The policy of the assistants' endpoints.

@@ -44,6 +44,8 @@ struct BackendHandler: SocketHandler {
   private let figures: (@Sendable () -> NodeFigures)?
   /// The watch over the files of the certificate; `nil` without TLS.
   private let certificate: CertificateWatch?
+  /// The removal of old messages; `nil` if all are kept.
+  private let keeper: MessageKeeper?
   /// The caller of the operator's backend; `nil` for none.
   private let hookCaller: HookCaller?
   /// The questions to the operator's backend; `nil` before the start, or if there are none.
@@ -101,8 +103,9 @@ struct BackendHandler: SocketHandler {
     _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil,
     figures: (@Sendable () -> NodeFigures)? = nil, reading: ProcessReading = ProcessReading(),
     certificate: CertificateWatch? = nil, hooks: HookCaller? = nil, admin: AdminDesk? = nil,
-    authority: TokenAuthority? = nil
+    authority: TokenAuthority? = nil, keeper: MessageKeeper? = nil
   ) {
+    self.keeper = keeper
     (self.places, self.log, self.reading, self.admin) = (places, log, reading, admin)
     gate = TokenGate(authority)
     (self.passage, self.figures) = (passage, figures)
@@ -517,6 +520,7 @@ struct BackendHandler: SocketHandler {
       figures.report(to: &page)
     }
     certificate?.report(to: &page)
+    keeper?.report(to: &page)
     return page.text
   }
 }

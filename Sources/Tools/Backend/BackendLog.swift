@@ -23,6 +23,8 @@ struct LogLine: Sendable {
     case certificateLoaded = "certificate_loaded", inherited
     case hookFailed = "hook_failed"
     case admin
+    case messagesRemoved = "messages_removed", retentionFailed = "retention_failed"
+    case keepsRoom = "keeps_room"
     case tokenKeys = "token_keys", tokenKeysFailed = "token_keys_failed"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
     case reload, restartNeeded = "restart_needed"
@@ -33,11 +35,11 @@ struct LogLine: Sendable {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
         .leaseLost, .unreachable, .busLost, .fewDescriptors, .hookFailed, .restartNeeded,
-        .tokenKeysFailed:
+        .tokenKeysFailed, .retentionFailed, .keepsRoom:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken, .busConnected, .certificateLoaded, .inherited, .reload,
-        .admin, .tokenKeys, .ceilingsLowered:
+        .admin, .tokenKeys, .ceilingsLowered, .messagesRemoved:
         .info
       case .request, .passed: .debug
       }

@@ -99,6 +99,7 @@ extension JSONWriter {
     position("through", page.through)
     position("changes_through", page.changesThrough)
     position("head", page.head)
+    position("oldest", page.oldest)
     if page.head != nil || !page.recovered {
       key("recovered")
       bool(page.recovered)
@@ -171,6 +172,7 @@ private struct PageReader {
   private var head: ShopPosition?
   private var through: ShopPosition?
   private var changesThrough: ShopPosition?
+  private var oldest: ShopPosition?
   private var recovered = true
   private var fault: MessageError?
 
@@ -187,7 +189,7 @@ private struct PageReader {
       recovered: recovered, rejected: messages.rejected + changes.rejected + deleted.rejected,
       fault: messages.fault ?? changes.fault ?? deleted.fault, deleted: deleted.list,
       through: through, changes: changes.list, changesThrough: changesThrough,
-      nextCursor: cursor.flatMap { MessageID($0) })
+      nextCursor: cursor.flatMap { MessageID($0) }, oldest: oldest)
   }
 
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
@@ -210,6 +212,7 @@ private struct PageReader {
           "deleted", from: &reader, noting: &fault, shop: shop, limits: limits
         ) { (fields) throws(MessageError) in try fields.deletion(isNotice: false) }
       case "head": head = try position("head", from: &reader)
+      case "oldest": oldest = try position("oldest", from: &reader)
       case "through": through = try position("through", from: &reader)
       case "changes_through":
         changesThrough = try position("changes_through", from: &reader)

@@ -65,13 +65,19 @@ public struct Page: Sendable, Hashable, Codable {
   /// The message by which `beforeID` or `afterID` continues, or `nil` at the end
   /// (`next_cursor`).
   public var nextCursor: MessageID?
+  /// The position of the oldest event that the server keeps, or `nil` if it has removed none.
+  ///
+  /// Messages whose newest events lie before it were removed to limit the age or the size of the
+  /// log. Nobody deleted them.
+  public var oldest: ShopPosition?
 
   /// Creates a page. By default, it is recovered and has nothing but messages.
   public init(
     messages: [ShopMessage], hasNext: Bool, head: ShopPosition? = nil, recovered: Bool = true,
     rejected: Int = 0, fault: MessageError? = nil, deleted: [ShopDeletion] = [],
     through: ShopPosition? = nil, changes: [ShopMessage] = [],
-    changesThrough: ShopPosition? = nil, nextCursor: MessageID? = nil
+    changesThrough: ShopPosition? = nil, nextCursor: MessageID? = nil,
+    oldest: ShopPosition? = nil
   ) {
     self.messages = messages
     self.hasNext = hasNext
@@ -84,6 +90,7 @@ public struct Page: Sendable, Hashable, Codable {
     self.changes = changes
     self.changesThrough = changesThrough
     self.nextCursor = nextCursor
+    self.oldest = oldest
   }
 
   /// Decodes a page. Journals of earlier versions contain no deletions and no changes.
@@ -100,6 +107,13 @@ public struct Page: Sendable, Hashable, Codable {
       through: try members.decodeIfPresent(ShopPosition.self, forKey: .through),
       changes: try members.decodeIfPresent([ShopMessage].self, forKey: .changes) ?? [],
       changesThrough: try members.decodeIfPresent(ShopPosition.self, forKey: .changesThrough),
-      nextCursor: try members.decodeIfPresent(MessageID.self, forKey: .nextCursor))
+      nextCursor: try members.decodeIfPresent(MessageID.self, forKey: .nextCursor),
+      oldest: try members.decodeIfPresent(ShopPosition.self, forKey: .oldest))
+  }
+
+  /// Returns whether the server has removed messages after a position.
+  package func hasRemoved(after position: ShopPosition) -> Bool {
+    guard let oldest, oldest.epoch == position.epoch, oldest.offset > 0 else { return false }
+    return position.offset < oldest.offset - 1
   }
 }

@@ -56,7 +56,8 @@ enum RowProperty {
     applicationID: 1,
     tables: """
       CREATE TABLE log(epoch); INSERT INTO log VALUES ('e');
-      CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
+      CREATE TABLE shops(number INTEGER PRIMARY KEY, shop, oldest DEFAULT 1);
+      CREATE TABLE removed_keys(shop, key, created_at);
       CREATE TABLE messages(
         shop, offset, place, id, user, username, text, created_at, updated_at, is_edited, parent,
         key, changed);
@@ -70,7 +71,7 @@ enum RowProperty {
     let database = try Database(
       path: ":memory:", access: .write, busyTimeout: .zero, schema: looseLog)
     let tables = try LogTables(database)
-    try database.run("INSERT INTO shops VALUES (1, ?)", [.text(Shop.id.text)])
+    try database.run("INSERT INTO shops(number, shop) VALUES (1, ?)", [.text(Shop.id.text)])
     let placeholders = Array(repeating: "?", count: 13).joined(separator: ", ")
     for _ in 0..<2 {
       try database.run(

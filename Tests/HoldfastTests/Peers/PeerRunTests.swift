@@ -41,6 +41,10 @@ struct PeerRunTests {
     try await PeerRun.pass("metrics_prometheus")
   }
 
+  @Test func `posts on a small disk go on while the oldest messages are removed`() async throws {
+    try await PeerRun.pass("message_retention")
+  }
+
   @Test func `an operator's backend that denies, hangs and dies decides what is stored`()
     async throws
   {

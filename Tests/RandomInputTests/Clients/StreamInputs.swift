@@ -245,6 +245,7 @@ extension StreamInputs {
     guard oneIn(10) else {
       var page = server.page(query)
       if settings.wantsEvents, !oneIn(3) { addEvents(to: &page) }
+      if oneIn(6) { page.oldest = anyPosition() }
       return give(.fetched(id, page))
     }
     give(.fetchFailed(id, linkFailure()))

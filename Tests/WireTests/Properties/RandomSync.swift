@@ -95,6 +95,7 @@ extension RandomSource {
     (page.deleted, page.changes) = (few { $0.deletion() }, few { $0.message() })
     (page.through, page.changesThrough) = (maybe(position), maybe(position))
     if page.hasNext { page.nextCursor = maybe { .random(using: &$0) } }
+    page.oldest = maybe(position)
     return page
   }
 }

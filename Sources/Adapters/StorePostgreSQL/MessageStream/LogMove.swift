@@ -55,5 +55,29 @@ extension MovedSQL {
     MovedSQL(
       .imageContents, select: "SELECT id, content FROM image_contents ORDER BY id",
       insert: "INSERT INTO image_contents(id, content) SELECT * FROM unnest($1, $2)"),
+    MovedSQL(
+      .logBeginnings,
+      select: """
+        SELECT s.shop, b.oldest FROM log_beginnings b JOIN shops s ON s.number = b.shop
+        ORDER BY s.shop
+        """,
+      names: [(numbers, 0)],
+      insert: """
+        INSERT INTO log_beginnings(shop, oldest)
+        SELECT s.number, u.oldest FROM unnest($1, $2) u(shop, oldest)
+        JOIN shops s ON s.shop = u.shop
+        """),
+    MovedSQL(
+      .removedKeys,
+      select: """
+        SELECT s.shop, k.key, k.created_at
+        FROM removed_keys k JOIN shops s ON s.number = k.shop ORDER BY s.shop, k.key
+        """,
+      names: [(numbers, 0)],
+      insert: """
+        INSERT INTO removed_keys(shop, key, created_at)
+        SELECT s.number, u.key, u.created_at FROM unnest($1, $2, $3) u(shop, key, created_at)
+        JOIN shops s ON s.shop = u.shop
+        """),
   ]
 }

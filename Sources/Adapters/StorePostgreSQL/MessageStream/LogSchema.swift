@@ -40,8 +40,62 @@ enum LogSchema {
     \(functions)
     """
 
-  /// The functions that version 3 replaced.
+  /// The functions that versions 3 and 4 replaced.
   static let functions = shopNumbers + "\n" + append
+
+  /// The offsets of the oldest events that are kept, for shops whose beginning was removed, and the
+  /// keys of recent posts whose messages were removed, with the times of the posts.
+  static let retention = """
+    -- A change of `shops` would wait for a dump.
+    CREATE TABLE log_beginnings(shop int PRIMARY KEY, oldest bigint NOT NULL);
+    CREATE TABLE removed_keys(
+      shop int NOT NULL, key uuid NOT NULL, created_at bigint NOT NULL, PRIMARY KEY (shop, key));
+    CREATE INDEX removed_times ON removed_keys(created_at);
+    \(remove)
+    """
+
+  /// Removes the messages of a shop whose newest events lie before an offset. Returns their number.
+  ///
+  /// The lock of the shop is that of `append_log`, so that no event is added meanwhile.
+  private static let remove = """
+    CREATE OR REPLACE FUNCTION remove_log(
+      p_shop bytea, p_first bigint, p_now bigint, p_since bigint) RETURNS bigint
+    LANGUAGE plpgsql AS $$
+    DECLARE v_shop int; v_oldest bigint; v_first bigint; v_count bigint;
+    BEGIN
+      SELECT number INTO v_shop FROM shops WHERE shop = p_shop;
+      IF NOT FOUND THEN RETURN 0; END IF;
+      PERFORM pg_advisory_xact_lock(lock_class(), v_shop);
+      SELECT coalesce((SELECT oldest FROM log_beginnings WHERE shop = v_shop), 1) INTO v_oldest;
+      SELECT least(p_first, max("offset")) INTO v_first FROM messages WHERE shop = v_shop;
+      IF v_first IS NULL OR v_first <= v_oldest THEN RETURN 0; END IF;
+      WITH posts AS (
+        DELETE FROM messages WHERE shop = v_shop AND changed IS NULL
+          AND "offset" >= v_oldest AND "offset" < v_first
+        RETURNING key, created_at),
+      changes AS (
+        DELETE FROM messages WHERE shop = v_shop AND changed IS NOT NULL AND changed < v_first
+        RETURNING key, created_at),
+      gone AS (SELECT * FROM posts UNION ALL SELECT * FROM changes),
+      kept AS (
+        -- A deleted message has no time.
+        INSERT INTO removed_keys(shop, key, created_at)
+        SELECT v_shop, key, coalesce(created_at, p_now) FROM gone
+        WHERE key IS NOT NULL AND coalesce(created_at, p_now) >= p_since
+        ON CONFLICT DO NOTHING)
+      SELECT count(*) INTO v_count FROM gone;
+      DELETE FROM edits e WHERE e.shop = v_shop AND e."offset" < v_first
+        AND NOT EXISTS (
+          SELECT 1 FROM messages m WHERE m.shop = v_shop AND m."offset" = e."offset");
+      UPDATE images i SET author = NULL, message = NULL
+      WHERE i.shop = v_shop AND i.message IS NOT NULL AND i.message < v_first
+        AND NOT EXISTS (
+          SELECT 1 FROM messages m WHERE m.shop = v_shop AND m."offset" = i.message);
+      INSERT INTO log_beginnings(shop, oldest) VALUES (v_shop, v_first)
+      ON CONFLICT (shop) DO UPDATE SET oldest = excluded.oldest;
+      RETURN v_count;
+    END $$;
+    """
 
   /// Returns whether the parent of a message was deleted.
   private static let orphans = """
@@ -166,6 +220,9 @@ enum LogSchema {
         AND NOT EXISTS (
           SELECT 1 FROM unnest(p_rooms, p_keys) u(room, key)
           JOIN edits x ON x.shop = v_shops[u.room] AND x.key = u.key)
+        AND (NOT EXISTS (SELECT 1 FROM removed_keys) OR NOT EXISTS (
+          SELECT 1 FROM unnest(p_rooms, p_keys) u(room, key)
+          JOIN removed_keys k ON k.shop = v_shops[u.room] AND k.key = u.key))
       THEN
         v_times := p_times;
         IF p_stamps THEN
@@ -210,6 +267,7 @@ enum LogSchema {
               r.code := 14;
             ELSIF EXISTS (
               SELECT 1 FROM messages WHERE shop = v_shop AND key = p_keys[i] AND author IS NULL)
+              OR EXISTS (SELECT 1 FROM removed_keys WHERE shop = v_shop AND key = p_keys[i])
             THEN
               r.code := 11;
             END IF;
@@ -258,6 +316,7 @@ enum LogSchema {
               ELSIF EXISTS (
                 SELECT 1 FROM messages WHERE shop = v_shop AND key = p_keys[i]
                   AND (author = p_authors[i] OR author IS NULL))
+                OR EXISTS (SELECT 1 FROM removed_keys WHERE shop = v_shop AND key = p_keys[i])
               THEN
                 r.code := 14;
               END IF;

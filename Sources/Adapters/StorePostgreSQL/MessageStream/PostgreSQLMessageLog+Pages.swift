@@ -31,7 +31,10 @@ extension PostgreSQLMessageLog {
     let reading = LogReading(shop: shop)
     let rows = try await read([LogEnd.command(shop)] + reading.commands(of: query))
     let end = try LogEnd(rows[0])
-    if let page = try reading.page(query, end, Array(rows.dropFirst())) { return page }
+    if var page = try reading.page(query, end, Array(rows.dropFirst())) {
+      page.oldest = end.oldestPosition
+      return page
+    }
     // The position is unknown, so the answer is the newest page.
     let limit = query.limit
     let newest = try await read([
@@ -39,7 +42,9 @@ extension PostgreSQLMessageLog {
     ])
     let present = try LogEnd(newest[0])
     let found = try reading.messages(in: newest[1], present.epoch)
-    return Page(messages: found.reversed(), hasNext: false, head: present.head, recovered: false)
+    return Page(
+      messages: found.reversed(), hasNext: false, head: present.head, recovered: false,
+      oldest: present.oldestPosition)
   }
 
   package func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64 {
@@ -49,18 +54,20 @@ extension PostgreSQLMessageLog {
     var numbers: [UInt64] = []
     for rows in rows.dropFirst() { numbers.append(try rows.first?.optionalUnsigned(0) ?? 0) }
     switch query {
-    case .page, .newest: return end.place.less(numbers[0])
+    case .page, .newest: return end.place.less(end.removed).less(numbers[0])
     case .since: return numbers[0]
     case .beforeID, .afterID:
       guard rows[3].first != nil else { return 0 }
-      guard case .afterID = query else { return numbers[1].less(numbers[0]) }
-      return end.place.less(numbers[1]).less(numbers[0])
+      guard case .afterID = query else {
+        return numbers[1].less(end.removed).less(numbers[0])
+      }
+      return end.place.less(max(numbers[1], end.removed)).less(numbers[0])
     case .before(let position, _) where position.isKnown(end.head):
-      return numbers[1].less(numbers[0])
+      return numbers[1].less(end.removed).less(numbers[0])
     case .after(let position, _) where position.isKnown(end.head):
-      return end.place.less(numbers[1]).less(numbers[0])
-    case .changes(let position, _) where position.isKnown(end.head):
-      return end.place.less(numbers[1]) + numbers[0]
+      return end.place.less(max(numbers[1], end.removed)).less(numbers[0])
+    case .changes(let position, _) where end.goesOn(after: position):
+      return end.place.less(max(numbers[1], end.removed)) + numbers[0]
     case .before, .after, .changes: return try await count(.page(number: 1, limit: 1), of: shop)
     }
   }
@@ -71,9 +78,22 @@ private struct LogEnd {
   let epoch: String
   /// The number of posts.
   let place: UInt64
+  /// The number of posts that were removed with the beginning of the log.
+  let removed: UInt64
   private let offset: UInt64
+  private let oldest: UInt64
 
   var head: ShopPosition { ShopPosition(epoch: epoch, offset: offset) }
+
+  /// The position of the oldest event that is kept; `nil` if none was removed.
+  var oldestPosition: ShopPosition? {
+    oldest > 1 ? ShopPosition(epoch: epoch, offset: oldest) : nil
+  }
+
+  /// Returns whether the log has all events after a position.
+  func goesOn(after position: ShopPosition) -> Bool {
+    position.isKnown(head) && position.offset >= oldest - 1
+  }
 
   static func command(_ shop: ShopID) -> Command { command([shop]) }
 
@@ -81,9 +101,10 @@ private struct LogEnd {
   static func command(_ shops: [ShopID]) -> Command {
     Command(
       """
-      SELECT l.epoch, e."offset", e.place, c.changed
+      SELECT l.epoch, e."offset", e.place, c.changed, b.oldest, o.place
       FROM log l CROSS JOIN unnest($1) WITH ORDINALITY q(shop, place)
       LEFT JOIN shops s ON s.shop = q.shop
+      LEFT JOIN log_beginnings b ON b.shop = s.number
       LEFT JOIN LATERAL (
         SELECT "offset", place FROM messages WHERE shop = s.number ORDER BY "offset" DESC LIMIT 1
       ) e ON true
@@ -91,6 +112,11 @@ private struct LogEnd {
         SELECT changed FROM messages WHERE shop = s.number AND changed IS NOT NULL
         ORDER BY changed DESC LIMIT 1
       ) c ON true
+      LEFT JOIN LATERAL (
+        SELECT place FROM messages
+        WHERE b.oldest > 1 AND shop = b.shop AND "offset" >= b.oldest
+        ORDER BY "offset" LIMIT 1
+      ) o ON true
       ORDER BY q.place
       """, [.texts(shops.map(\.text))])
   }
@@ -102,6 +128,8 @@ private struct LogEnd {
     epoch = try row.text(0)
     offset = max(try row.optionalUnsigned(1) ?? 0, try row.optionalUnsigned(3) ?? 0)
     place = try row.optionalUnsigned(2) ?? 0
+    oldest = max(1, try row.optionalUnsigned(4) ?? 1)
+    removed = (try row.optionalUnsigned(5) ?? 1).less(1)
   }
 }
 
@@ -109,8 +137,14 @@ private struct LogEnd {
 private struct LogReading {
   let shop: ShopID
 
-  static let newestFirst = #"m.text IS NOT NULL ORDER BY m."offset" DESC"#
+  static let newestFirst = #"m.text IS NOT NULL AND \#(kept) ORDER BY m."offset" DESC"#
   private static let room = "(SELECT number FROM shops WHERE shop = $1)"
+  /// The condition of rows whose posts are not before the oldest event that is kept. Others are kept
+  /// for a later edit or deletion, and are on pages of changes alone.
+  private static let kept = """
+    m."offset" >= coalesce(
+      (SELECT oldest FROM log_beginnings WHERE shop = \(room)), 1)
+    """
 
   // MARK: Statements
 
@@ -118,8 +152,8 @@ private struct LogReading {
   private func messages(_ range: String, limit: Int, _ parameter: Parameter) -> Command {
     let order = range.hasPrefix("<") ? " DESC" : ""
     return messages(
-      #"m.text IS NOT NULL AND m."offset" \#(range) ORDER BY m."offset"\#(order)"#, limit: limit,
-      [parameter])
+      #"m.text IS NOT NULL AND \#(Self.kept) AND m."offset" \#(range) "#
+        + #"ORDER BY m."offset"\#(order)"#, limit: limit, [parameter])
   }
 
   /// Returns the statements for a query. The position in it may turn out to be unknown.
@@ -129,7 +163,8 @@ private struct LogReading {
     case .page(let number, _): return numbered(Self.newestFirst, number, limit)
     case .since(let time, let number, _):
       return numbered(
-        "m.text IS NOT NULL AND m.created_at > $4 ORDER BY m.created_at, m.id", number, limit,
+        "m.text IS NOT NULL AND \(Self.kept) AND m.created_at > $4 "
+          + "ORDER BY m.created_at, m.id", number, limit,
         [.time(time)])
     case .after(let position, _):
       return [messages("> $4", limit: limit + 1, .offset(position.offset))]
@@ -196,11 +231,13 @@ private struct LogReading {
         "SELECT m.place FROM messages m WHERE m.shop = \(Self.room) AND m.\"offset\" \(condition) "
           + "ORDER BY m.\"offset\" DESC LIMIT 1", [.text(shop.text)] + values)
     }
-    let deleted = "m.text IS NULL AND m.\"offset\""
+    let deleted = "m.text IS NULL AND \(Self.kept) AND m.\"offset\""
     switch query {
-    case .page, .newest: return [count("m.text IS NULL")]
+    case .page, .newest: return [count("m.text IS NULL AND \(Self.kept)")]
     case .since(let time, _, _):
-      return [count("m.text IS NOT NULL AND m.created_at > $2", [.time(time)])]
+      return [
+        count("m.text IS NOT NULL AND \(Self.kept) AND m.created_at > $2", [.time(time)])
+      ]
     case .after(let position, _):
       let value = [Parameter.offset(position.offset)]
       return [count("\(deleted) > $2", value), place("<= $2", value)]
@@ -233,7 +270,9 @@ private struct LogReading {
     let head = end.head
     switch query {
     case .page, .since: return try page(rows.first ?? [], limit, end)
-    case .after(let position, _), .before(let position, _):
+    case .after(let position, _):
+      return end.goesOn(after: position) ? try page(rows[0], limit, end) : nil
+    case .before(let position, _):
       return position.isKnown(head) ? try page(rows[0], limit, end) : nil
     case .beforeID, .afterID:
       guard !rows[1].isEmpty else {
@@ -241,13 +280,13 @@ private struct LogReading {
       }
       return try page(rows[0], limit, end).continued
     case .changes(let position, _):
-      guard position.isKnown(head) else { return nil }
+      guard end.goesOn(after: position) else { return nil }
       let events = try events(in: rows[0], end.epoch) + events(in: rows[1], end.epoch)
       return .changes(
         events.sorted { $0.offset < $1.offset }, after: position, limit: limit, head: head)
     case .newest(let position, _):
       var page = try page(rows[0], limit, end)
-      page.recovered = position.isKnown(head)
+      page.recovered = end.goesOn(after: position)
       if page.recovered { page.addChanges(try events(in: rows[1], end.epoch), after: position) }
       return page
     }

@@ -40,5 +40,18 @@ extension LogTables: MovableTables {
         INSERT INTO images(id, shop, user, type, size, created_at, message)
         VALUES (?1, (SELECT number FROM shops WHERE shop = ?2), ?3, ?4, ?5, ?6, ?7)
         """),
+    MovedSQL(
+      .logBeginnings,
+      select: "SELECT shop, oldest FROM shops WHERE oldest > 1 ORDER BY shop",
+      names: [(naming, 0)],
+      insert: "UPDATE shops SET oldest = ?2 WHERE shop = ?1"),
+    MovedSQL(
+      .removedKeys,
+      select: """
+        SELECT s.shop, k.key, k.created_at
+        FROM removed_keys k JOIN shops s ON s.number = k.shop ORDER BY s.shop, k.key
+        """,
+      names: [(naming, 0)],
+      insert: "INSERT INTO removed_keys(shop, key, created_at) VALUES (\(shop), ?2, ?3)"),
   ]
 }

@@ -7,14 +7,21 @@ extension LogTables {
   func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
     let head = try head(of: shop)
     guard let shop = try find(shop) else { return emptyPage(query, head) }
-    let reading = Reading(tables: self, shop: shop, head: head)
+    let reading = Reading(tables: self, shop: shop, head: head, oldest: try oldest(of: shop))
+    var page = try page(query, reading)
+    if reading.oldest > 1 { page.oldest = position(reading.oldest) }
+    return page
+  }
+
+  private func page(_ query: PageQuery, _ reading: Reading) throws(StoreFailure) -> Page {
+    let (shop, head) = (reading.shop, reading.head)
     switch query {
     case .page(let number, let limit): return try reading.numbered(number, limit)
     case .since(let time, let number, let limit):
       return try reading.numbered(
         number, limit, "created_at > ?4 ORDER BY created_at, id", [.time(time)])
     case .after(let position, let limit):
-      guard position.isKnown(head) else { return try reading.newest(limit) }
+      guard reading.goesOn(after: position) else { return try reading.newest(limit) }
       return try reading.beside("offset > ?2 ORDER BY offset", position.offset, limit)
     case .before(let position, let limit):
       guard position.isKnown(head) else { return try reading.newest(limit) }
@@ -26,12 +33,12 @@ extension LogTables {
       guard let row = try row(of: id, shop) else { return unknownMessage(head) }
       return try reading.beside("offset > ?2 ORDER BY offset", row.offset, limit).continued
     case .changes(let position, let limit):
-      guard position.isKnown(head) else { return try reading.newest(limit) }
+      guard reading.goesOn(after: position) else { return try reading.newest(limit) }
       let events = try reading.events(after: position.offset, limit.asLimit + 1)
       return .changes(events, after: position, limit: limit.asLimit, head: head)
     case .newest(let position, let limit):
       var page = try reading.numbered(1, limit)
-      page.recovered = position.isKnown(head)
+      page.recovered = reading.goesOn(after: position)
       if page.recovered {
         // A client may have stored later messages, too, which arrived after a gap.
         let changes = try reading.changes(
@@ -66,60 +73,70 @@ extension LogTables {
   func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 {
     guard let shop = try find(shop) else { return 0 }
     let end = try readEnd(shop)
+    let extent = Extent(shop: shop, end: end, oldest: try oldest(of: shop))
     let head = position(end.offset)
     switch query {
-    case .page, .newest: return try count(shop, end, after: 0)
+    case .page, .newest: return try count(extent, after: 0)
     case .since(let time, _, _):
       return try number(
-        "SELECT count(*) FROM messages WHERE shop = ?1 AND created_at > ?2",
+        "SELECT count(*) FROM messages WHERE shop = ?1 AND \(Self.kept) AND created_at > ?2",
         [.integer(shop.number), .time(time)])
     case .after(let position, _):
-      return try count(shop, end, after: position.isKnown(head) ? position.offset : 0)
+      return try count(extent, after: position.isKnown(head) ? position.offset : 0)
     case .before(let position, _):
-      guard position.isKnown(head) else { return try count(shop, end, after: 0) }
-      return try count(shop, before: position.offset)
+      guard position.isKnown(head) else { return try count(extent, after: 0) }
+      return try count(extent, before: position.offset)
     case .beforeID(let id, _):
       guard let row = try row(of: id, shop) else { return 0 }
-      return try count(shop, before: row.offset)
+      return try count(extent, before: row.offset)
     case .afterID(let id, _):
       guard let row = try row(of: id, shop) else { return 0 }
-      return try count(shop, end, after: row.offset)
+      return try count(extent, after: row.offset)
     case .changes(let position, _):
-      guard position.isKnown(head) else { return try count(shop, end, after: 0) }
+      guard position.isKnown(head), position.offset >= extent.oldest - 1 else {
+        return try count(extent, after: 0)
+      }
       let changed = try number(
         """
         SELECT count(*) FROM messages WHERE shop = ?1 AND changed > ?2 AND offset <= ?2
         """, [.integer(shop.number), .offset(position.offset)])
-      return try end.place.less(place(shop, at: position.offset)) + changed
+      return try end.place.less(place(extent, at: position.offset)) + changed
     }
   }
 
   /// Returns the number of messages after an offset that were not deleted.
-  private func count(
-    _ shop: LogShop, _ end: End, after offset: UInt64
-  ) throws(StoreFailure) -> UInt64 {
+  private func count(_ extent: Extent, after offset: UInt64) throws(StoreFailure) -> UInt64 {
+    let offset = max(offset, extent.oldest - 1)
     let deleted = try number(
       "SELECT count(*) FROM messages WHERE shop = ?1 AND offset > ?2 AND text IS NULL",
-      [.integer(shop.number), .offset(offset)])
-    return try end.place.less(place(shop, at: offset)).less(deleted)
+      [.integer(extent.shop.number), .offset(offset)])
+    return try extent.end.place.less(place(extent, at: offset)).less(deleted)
   }
 
   /// Returns the number of messages before an offset that were not deleted.
-  private func count(_ shop: LogShop, before offset: UInt64) throws(StoreFailure) -> UInt64 {
-    guard offset > 0 else { return 0 }
+  private func count(_ extent: Extent, before offset: UInt64) throws(StoreFailure) -> UInt64 {
+    guard offset > extent.oldest else { return 0 }
     let deleted = try number(
-      "SELECT count(*) FROM messages WHERE shop = ?1 AND offset < ?2 AND text IS NULL",
-      [.integer(shop.number), .offset(offset)])
-    return try place(shop, at: offset - 1).less(deleted)
+      """
+      SELECT count(*) FROM messages WHERE shop = ?1 AND \(Self.kept) AND offset < ?2
+        AND text IS NULL
+      """, [.integer(extent.shop.number), .offset(offset)])
+    let removed = try place(extent, at: 0)
+    return try place(extent, at: offset - 1).less(removed).less(deleted)
   }
 
-  /// Returns the number of posts of a shop up to an offset.
-  private func place(_ shop: LogShop, at offset: UInt64) throws(StoreFailure) -> UInt64 {
-    guard offset > 0 else { return 0 }
-    return try number(
+  /// Returns the number of posts of a shop up to an offset, or up to the oldest event that is kept.
+  private func place(_ extent: Extent, at offset: UInt64) throws(StoreFailure) -> UInt64 {
+    let shop = SQLValue.integer(extent.shop.number)
+    let last = try number(
       """
-      SELECT place FROM messages WHERE shop = ?1 AND offset <= ?2 ORDER BY offset DESC LIMIT 1
-      """, [.integer(shop.number), .integer(Int64(clamping: offset))])
+      SELECT place FROM messages WHERE shop = ?1 AND \(Self.kept) AND offset <= ?2
+      ORDER BY offset DESC LIMIT 1
+      """, [shop, .integer(Int64(clamping: offset))])
+    guard last == 0, extent.oldest > 1 else { return last }
+    return try number(
+      "SELECT place FROM messages WHERE shop = ?1 AND \(Self.kept) ORDER BY offset LIMIT 1", [shop]
+    ).less(1)
   }
 
   private func number(_ sql: String, _ values: [SQLValue]) throws(StoreFailure) -> UInt64 {
@@ -176,13 +193,27 @@ extension LogTables {
   }
 }
 
+/// The end of a shop's log, and the offset of the oldest event that is kept.
+private struct Extent {
+  let shop: LogShop
+  let end: LogTables.End
+  let oldest: UInt64
+}
+
 /// One reading of a shop's log, at a moment at which it has a certain head.
 private struct Reading {
   let tables: LogTables
   let shop: LogShop
   let head: ShopPosition
+  /// The offset of the oldest event that is kept.
+  let oldest: UInt64
 
   private static let newestFirst = "text IS NOT NULL ORDER BY offset DESC"
+
+  /// Returns whether the log has all events after a position.
+  func goesOn(after position: ShopPosition) -> Bool {
+    position.isKnown(head) && position.offset >= oldest - 1
+  }
 
   /// Returns page `page` (counted from 1) of the messages that `condition` selects and orders.
   func numbered(
@@ -191,7 +222,7 @@ private struct Reading {
     let (skipped, overflow) = (max(page, 1) - 1).multipliedReportingOverflow(by: limit.asLimit)
     guard !overflow else { return Page(messages: [], hasNext: false, head: head) }
     let found = try tables.messages(
-      shop, "\(condition) LIMIT ?2 OFFSET ?3",
+      shop, "\(LogTables.kept) AND \(condition) LIMIT ?2 OFFSET ?3",
       [.integer(limit.asLimit + 1), .integer(skipped)] + values)
     return self.page(found, limit)
   }
@@ -201,14 +232,15 @@ private struct Reading {
     _ condition: String, _ offset: UInt64, _ limit: Int
   ) throws(StoreFailure) -> Page {
     let found = try tables.messages(
-      shop, "text IS NOT NULL AND \(condition) LIMIT ?3",
+      shop, "text IS NOT NULL AND \(LogTables.kept) AND \(condition) LIMIT ?3",
       [.offset(offset), .integer(limit.asLimit + 1)])
     return page(found, limit)
   }
 
   /// Returns the page for an unknown position, which contains the newest messages.
   func newest(_ limit: Int) throws(StoreFailure) -> Page {
-    let found = try tables.messages(shop, "\(Self.newestFirst) LIMIT ?2", [.integer(limit.asLimit)])
+    let found = try tables.messages(
+      shop, "\(LogTables.kept) AND \(Self.newestFirst) LIMIT ?2", [.integer(limit.asLimit)])
     return Page(messages: found.reversed(), hasNext: false, head: head, recovered: false)
   }
 
@@ -257,6 +289,12 @@ private struct Reading {
     }
     return events
   }
+}
+
+extension LogTables {
+  /// The condition of rows whose posts are not before the oldest event that is kept. Others are kept
+  /// for a later edit or deletion, and are on pages of changes alone.
+  fileprivate static let kept = "offset >= (SELECT oldest FROM shops WHERE number = ?1)"
 }
 
 extension UInt64 {

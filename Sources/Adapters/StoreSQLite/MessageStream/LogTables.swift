@@ -37,7 +37,8 @@ package final class LogTables: Tables {
       \(tables)
       \(indices)
       \(images)
-      """, upgrades: [numbersShops, images])
+      \(retention)
+      """, upgrades: [numbersShops, images, retention])
 
   /// The upgrade of a log without edits, deletions and numbers of shops. Its offsets have no holes.
   private static let numbersShops = """
@@ -78,6 +79,8 @@ package final class LogTables: Tables {
   private var numbers: [ShopID: Int64] = [:]
   /// The ends of logs that are known within a commit.
   private var ends: [Int64: End] = [:]
+  /// Whether keys of removed posts are remembered; `nil` if that is unknown.
+  var hasKeysOfRemoved: Bool?
 
   package init(_ database: Database) throws(StoreFailure) {
     self.database = database
@@ -96,7 +99,7 @@ package final class LogTables: Tables {
     return epoch
   }
 
-  package func forget() { (numbers, ends) = ([:], [:]) }
+  package func forget() { (numbers, ends, hasKeysOfRemoved) = ([:], [:], nil) }
 
   /// Begins a new epoch for the same messages, so that earlier positions become unknown.
   func beginEpoch() throws(StoreFailure) {
@@ -241,9 +244,10 @@ package final class LogTables: Tables {
     return .success(.posted(try withoutDeletedParent(stored, shop), isNew: true))
   }
 
-  /// Returns whether a key is that of an edit or of a deleted message.
+  /// Returns whether a key is that of an edit, or of a deleted or removed message.
   private func isSpent(_ key: UUID128, _ shop: LogShop) throws(StoreFailure) -> Bool {
-    try !database.query(
+    if try isKeyOfRemoved(key, shop) { return true }
+    return try !database.query(
       """
       SELECT 1 FROM edits WHERE shop = ?1 AND key = ?2 UNION ALL
       SELECT 1 FROM messages WHERE shop = ?1 AND user IS NULL AND key = ?2 LIMIT 1
@@ -266,7 +270,8 @@ package final class LogTables: Tables {
   }
 
   private func isKeyOfDeleted(_ key: UUID128, _ shop: LogShop) throws(StoreFailure) -> Bool {
-    try !rows(shop, "user IS NULL AND key = ?2", [.uuid(key)]).isEmpty
+    if try isKeyOfRemoved(key, shop) { return true }
+    return try !rows(shop, "user IS NULL AND key = ?2", [.uuid(key)]).isEmpty
   }
 
   /// Returns the message that a user posted with a key.

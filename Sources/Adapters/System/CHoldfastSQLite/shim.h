@@ -6,11 +6,14 @@
 //
 // A page of a table or an index begins with 2, 5, 10 or 13. Other pages begin with a page number of
 // four bytes, or with zeros. The first byte of a number below 2^25 is 0 or 1, so the caller limits
-// the number of pages, and does not use auto_vacuum, whose pointer maps begin with other bytes.
+// the number of pages. With auto_vacuum there are pointer maps, which begin with other bytes. Their
+// places are known (sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages).
 
 struct holdfast_cleaner {
   sqlite3_io_methods methods;
   const sqlite3_io_methods *real;
+  /// Whether the file has pointer maps.
+  int maps;
 };
 
 static inline int holdfast_close(sqlite3_file *file) {
@@ -36,9 +39,25 @@ static inline int holdfast_unused(const unsigned char *page, int size, int heade
   return start;
 }
 
+/// Returns whether the page at an offset is a pointer map, in a file that has such pages.
+static inline int holdfast_is_map(int size, sqlite3_int64 at) {
+  sqlite3_int64 page = at / size + 1;
+  if (page < 2) return 0;
+  // A map has an entry of five bytes for each page after it.
+  sqlite3_int64 part = size / 5 + 1;
+  sqlite3_int64 map = (page - 2) / part * part + 2;
+  // The page with the bytes that are locked is never used.
+  if (map == 0x40000000 / size + 1) map += 1;
+  return page == map;
+}
+
 static inline int holdfast_write(
     sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at) {
-  const sqlite3_io_methods *real = ((const struct holdfast_cleaner *)file->pMethods)->real;
+  const struct holdfast_cleaner *cleaner = (const struct holdfast_cleaner *)file->pMethods;
+  const sqlite3_io_methods *real = cleaner->real;
+  if (cleaner->maps && count > 0 && holdfast_is_map(count, at)) {
+    return real->xWrite(file, bytes, count, at);
+  }
   int end;
   int start = holdfast_unused(bytes, count, at == 0 ? 100 : 0, &end);
   if (end == 0 || at % count != 0) return real->xWrite(file, bytes, count, at);
@@ -60,8 +79,18 @@ static inline int holdfast_clean(sqlite3 *database) {
   if (!cleaner) return SQLITE_NOMEM;
   cleaner->methods = *file->pMethods;
   cleaner->real = file->pMethods;
+  cleaner->maps = 0;
   cleaner->methods.xClose = holdfast_close;
   cleaner->methods.xWrite = holdfast_write;
   file->pMethods = &cleaner->methods;
+  return SQLITE_OK;
+}
+
+/// Tells whether the file of a connection has pointer maps, after `holdfast_clean`.
+static inline int holdfast_expect_maps(sqlite3 *database, int maps) {
+  sqlite3_file *file = 0;
+  int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code != SQLITE_OK || !file || !file->pMethods) return code;
+  ((struct holdfast_cleaner *)file->pMethods)->maps = maps;
   return SQLITE_OK;
 }

@@ -59,8 +59,8 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + ProxyOptions.all + MessageOptions.all + CeilingOptions.all + OriginOptions.all
-    + SessionOptions.all + LogOptions.all + HookOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + KeepOptions.all + CeilingOptions.all
+    + OriginOptions.all + SessionOptions.all + LogOptions.all + HookOptions.all
 
   static var command: Command {
     Command(

@@ -22,7 +22,8 @@ struct StreamText {
     case .messages(let messages, _): messages.map { message($0) }
     case .edited(let messages): messages.map { "-- edited: \(line(of: $0))" }
     case .deleted(let deletions): deletions.map { "-- deleted: \(name(of: $0.id))" }
-    case .gap: ["-- older messages are missing here; `stream --older N` fetches them"]
+    case .gap:
+      ["-- older messages are missing here; `stream --older N` fetches those that the server keeps"]
     case .gapClosed: ["-- no messages are missing there any more"]
     case .outbox(let entry): lines(for: entry)
     case .notice(let value): [NoticeText.line(value.kind, value.description)]

@@ -1,0 +1,77 @@
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+
+// Messages that the server does not keep any more. Nobody deleted them: what the phone has stays, and
+// what it missed is a gap that no page can fill.
+
+/// A part of the log that the server removed before the phone had read it.
+struct RemovedPart: Sendable, Hashable {
+  /// The last stored message before the part; `nil` if no older message is stored.
+  var after: TimelineKey?
+  /// The position of the oldest event that the server keeps.
+  var oldest: ShopPosition
+}
+
+extension StreamModel {
+  /// Goes on with the oldest event that the server keeps, if a page says that the server has removed
+  /// events after the cursor.
+  ///
+  /// - Returns: Whether the page was replaced by another request.
+  mutating func goOnAfterRemoved(
+    _ page: Page, in before: Recovery.Run, _ step: inout Step
+  ) -> Bool {
+    guard before.kind == .position, !page.recovered, let asked = before.query.start,
+      page.hasRemoved(after: asked), let oldest = page.oldest, page.head?.epoch == oldest.epoch,
+      before.pages < settings.catchUpPages
+    else { return false }
+    var run = before
+    run.removedBefore = oldest
+    let last = ShopPosition(epoch: oldest.epoch, offset: oldest.offset - 1)
+    goOn(run, with: before.query.beginning(after: last), &step)
+    return true
+  }
+
+  /// Moves the cursor over what the server has removed, once a page has the events after that. The gap
+  /// is stored together with the cursor.
+  mutating func passRemoved(_ page: Page, in run: inout Recovery.Run, _ step: inout Step) {
+    guard let oldest = run.removedBefore, page.recovered, let start = run.query.start else {
+      return
+    }
+    run.removedBefore = nil
+    let stored = timeline.messages + commits.messages
+    let after = stored.filter { recovery.completes($0) }.map(\.key).max()
+    if page.through != nil { recovery.moveAlongEvents(to: start) }
+    recovery.pass(RemovedPart(after: after, oldest: oldest), to: start)
+    noteRemoved(before: page.messages, &step)
+  }
+
+  /// Opens the gap of removed messages below the first message after them.
+  mutating func noteRemoved(before messages: [ShopMessage], _ step: inout Step) {
+    guard let part = recovery.removed else { return }
+    let later = messages.filter { message in
+      message.position.map { $0.epoch == part.oldest.epoch && $0.offset >= part.oldest.offset }
+        ?? false
+    }
+    guard let edge = later.map(\.key).min() else { return }
+    recovery.removed = nil
+    guard holes[before: edge] == nil else { return }
+    show(ShopGap(after: part.after.flatMap { $0 < edge ? $0 : nil }, before: edge), &step)
+  }
+
+  /// Returns whether the messages of a gap that the pages have not reached were removed from the
+  /// server, so that no page can close it.
+  func isRemoved(_ gap: ShopGap, _ page: Page) -> Bool {
+    guard page.oldest != nil else { return false }
+    guard let position = gap.after.flatMap({ timeline[$0.id]?.position }) else { return true }
+    return page.hasRemoved(after: position)
+  }
+
+  /// The gaps that pages of older messages may close.
+  var openGaps: [ShopGap] { gaps.filter { !history.removed.contains($0.before) } }
+}
+
+extension Page {
+  /// Whether the server has removed what lies below all of its pages.
+  var hasRemovedBeginning: Bool { oldest != nil }
+}

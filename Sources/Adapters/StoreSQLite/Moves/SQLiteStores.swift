@@ -28,6 +28,9 @@ package actor SQLiteStores: MovableStores {
     let table: MovedTable
   }
 
+  /// The kinds of stores in a data directory. The one that is written most often comes last.
+  static let kinds = [RelayTables.kind, SessionTables.kind, SyncTables.kind, LogTables.kind]
+
   package nonisolated let place: String
   private let executor = QueueExecutor(label: "holdfast.move")
   private var files: [File] = []
@@ -109,6 +112,22 @@ package actor SQLiteStores: MovableStores {
       try file.replace(with: Array("\(note.text)\n".utf8))
     } catch {
       throw StoreFailure(error, at: file.path)
+    }
+  }
+
+  // MARK: - Epochs
+
+  /// Begins a new epoch in each store of a directory that has epochs, as `newEpoch` does when a server
+  /// opens it.
+  package static func beginEpochs(in directory: String) async throws(StoreFailure) {
+    func isThere(_ kind: StoreKind) -> Bool {
+      unsafe access(StoreFile(directory: directory, name: kind.name).path, F_OK) == 0
+    }
+    if isThere(LogTables.kind) {
+      await (try SQLiteMessageLog.open(in: directory, newEpoch: true)).close()
+    }
+    if isThere(SyncTables.kind) {
+      await (try SQLiteSyncStore.open(in: directory, newEpoch: true)).close()
     }
   }
 

@@ -23,7 +23,7 @@
     }
   }
 
-  /// A writer of a tar archive (pax, POSIX.1-2001), whose members are regular files with mode 600.
+  /// A writer of a tar archive (pax, POSIX.1-2001), whose members are regular files (0600).
   @safe package final class TarWriter {
     private let archive: OpaquePointer
     /// The number of bytes that the member still lacks.
@@ -89,7 +89,9 @@
 
     /// Ends the archive. The file is not synced.
     package func finish() throws(TarFailure) {
-      guard unsafe archive_write_close(archive) == ARCHIVE_OK else { throw unsafe TarFailure(archive) }
+      guard unsafe archive_write_close(archive) == ARCHIVE_OK else {
+        throw unsafe TarFailure(archive)
+      }
     }
   }
 

@@ -67,7 +67,8 @@ import HoldfastOwnerFiles
       "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
     let hasTables = try schema.inspect(self, path: path)
     switch access {
-    case .read, .write where isGuest:
+    case .read,
+      .write where isGuest:
       if !hasTables {
         throw .denied(
           detail: "\(path) is empty. If the disk was full, make room, and store or import again.")

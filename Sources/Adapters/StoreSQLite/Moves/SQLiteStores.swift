@@ -106,7 +106,12 @@ package actor SQLiteStores: MovableStores {
   package func note() throws(StoreFailure) -> MoveNote? { try Self.note(in: place) }
 
   package func setNote(_ note: MoveNote?) throws(StoreFailure) {
-    let file = Self.noteFile(in: place)
+    try Self.setNote(note, in: place)
+  }
+
+  /// Sets or removes the mark on a directory.
+  package static func setNote(_ note: MoveNote?, in directory: String) throws(StoreFailure) {
+    let file = noteFile(in: directory)
     do throws(OwnerFileError) {
       guard let note else { return try file.remove() }
       try file.replace(with: Array("\(note.text)\n".utf8))

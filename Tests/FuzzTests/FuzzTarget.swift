@@ -19,6 +19,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case bottle
   case hooks
   case admin
+  case backups
 
   func check(_ bytes: [UInt8]) throws(Broken) {
     switch self {
@@ -54,6 +55,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .bottle: try BottleProperty.check(bytes)
     case .hooks: try HookProperty.check(bytes)
     case .admin: try AdminProperty.check(bytes)
+    case .backups: try BackupProperty.check(bytes)
     }
   }
 }

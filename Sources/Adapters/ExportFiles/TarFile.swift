@@ -54,11 +54,11 @@
       }
       defer { unsafe archive_entry_free(entry) }
       unsafe archive_entry_set_pathname(entry, path)
-      unsafe archive_entry_set_size(entry, la_int64_t(size))
+      unsafe archive_entry_set_size(entry, Int64(size))
       // S_IFREG of stat(2).
       unsafe archive_entry_set_filetype(entry, 0o100000)
       unsafe archive_entry_set_perm(entry, 0o600)
-      unsafe archive_entry_set_mtime(entry, time_t(seconds), 0)
+      unsafe archive_entry_set_mtime(entry, seconds, 0)
       guard unsafe archive_write_header(archive, entry) == ARCHIVE_OK else {
         throw unsafe TarFailure(archive)
       }

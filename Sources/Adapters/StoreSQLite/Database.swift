@@ -292,7 +292,8 @@ extension Database {
     while result == SQLITE_OK, isWanted {
       result = unsafe sqlite3_backup_step(backup, Self.pagesOfStep)
       let total = unsafe Int(sqlite3_backup_pagecount(backup))
-      isWanted = step(total - unsafe Int(sqlite3_backup_remaining(backup)), total)
+      let left = unsafe Int(sqlite3_backup_remaining(backup))
+      isWanted = step(total - left, total)
     }
     // The message is that of the result, if there is a fault.
     unsafe sqlite3_backup_finish(backup)

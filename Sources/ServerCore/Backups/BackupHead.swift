@@ -1,6 +1,5 @@
 public import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// What a backup says about itself, in its first member.
 ///

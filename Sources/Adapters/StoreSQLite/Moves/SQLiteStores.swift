@@ -129,10 +129,12 @@ package actor SQLiteStores: MovableStores {
       unsafe access(StoreFile(directory: directory, name: kind.name).path, F_OK) == 0
     }
     if isThere(LogTables.kind) {
-      await (try SQLiteMessageLog.open(in: directory, newEpoch: true)).close()
+      let log = try await SQLiteMessageLog.open(in: directory, newEpoch: true)
+      await log.close()
     }
     if isThere(SyncTables.kind) {
-      await (try SQLiteSyncStore.open(in: directory, newEpoch: true)).close()
+      let samples = try await SQLiteSyncStore.open(in: directory, newEpoch: true)
+      await samples.close()
     }
   }
 

@@ -35,7 +35,7 @@ final class BackupArchive {
     var hash = ContentHash()
     hash.add(content[...])
     do throws(TarFailure) {
-      try tar.begin(member, size: content.count, changedAt: Int(time.seconds))
+      try tar.begin(member, size: content.count, changedAt: Int(time.nanoseconds / 1_000_000_000))
       try tar.add(content[...])
       try tar.end()
     } catch {

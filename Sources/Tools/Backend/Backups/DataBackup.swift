@@ -52,7 +52,9 @@ public struct DataBackup: Sendable {
   ) async throws(BackupError) -> Report? {
     let backup = DataBackup(
       directory: directory, target: target, replaces: replaces, program: program, report: report)
-    return try await BackupError.onQueue { () throws(BackupError) in try backup.run() }
+    return try await BackupError.onQueue { () throws(BackupError) -> Report? in
+      try backup.run()
+    }
   }
 
   private func run() throws(BackupError) -> Report? {
@@ -145,10 +147,11 @@ public struct DataBackup: Sendable {
   private func write(in draft: String) throws(BackupError) -> Report? {
     let now = BootClock().wall
     let isMoved = try note() != nil
-    let snapshots = try BackupError.catching { () throws(StoreFailure) in
+    let snapshots = try BackupError.catching { () throws(StoreFailure) -> StoreSnapshots? in
       isMoved ? nil : try StoreSnapshots(in: directory)
     }
-    let versions = try BackupError.catching { () throws(StoreFailure) in
+    let versions = try BackupError.catching {
+      () throws(StoreFailure) -> [(file: String, version: Int)] in
       try snapshots?.versions ?? []
     }
     let archive = try BackupArchive(at: "\(draft)/\(Self.archive)")
@@ -251,7 +254,8 @@ public struct DataBackup: Sendable {
     var missing = 0
     for store in stores {
       report(.check(file: store.file))
-      let (version, images) = try BackupError.catching { () throws(StoreFailure) in
+      let (version, images) = try BackupError.catching {
+        () throws(StoreFailure) -> (Int, [UUID128]) in
         try StoreSnapshots.check(store.file, in: draft)
         return (
           try StoreSnapshots.version(of: store.file, in: draft),
@@ -261,7 +265,9 @@ public struct DataBackup: Sendable {
       guard version == store.version else {
         throw .store(.other(detail: "The backend was upgraded during the backup. Run it again."))
       }
-      missing += images.count { !archive.sums.contains("\(BackupNames.images)/\($0)") }
+      missing += images.count(where: {
+        !archive.sums.contains("\(BackupNames.images)/\($0)")
+      })
       let path = "\(draft)/\(store.file)"
       guard try archive.add(file: path, as: store.file) else { return nil }
       unsafe unlink(path)

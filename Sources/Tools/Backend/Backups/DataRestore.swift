@@ -30,7 +30,7 @@ public struct DataRestore: Sendable {
   public static func check(
     _ path: String, report: @escaping @Sendable (BackupStep) -> Void = { _ in }
   ) async throws(BackupError) -> Report? {
-    try await BackupError.onQueue { () throws(BackupError) in
+    try await BackupError.onQueue { () throws(BackupError) -> Report? in
       let reader = try BackupReader(path, report: report)
       guard let head = try reader.unpack(to: nil) else { return nil }
       return Report(head: head, files: reader.sums.count - 1, bytes: reader.bytes)
@@ -47,7 +47,7 @@ public struct DataRestore: Sendable {
     report: @escaping @Sendable (BackupStep) -> Void = { _ in }
   ) async throws(BackupError) -> Report? {
     let restore = DataRestore(path: path, report: report)
-    return try await BackupError.onQueue { () async throws(BackupError) in
+    return try await BackupError.onQueue { () async throws(BackupError) -> Report? in
       try await restore.run(to: directory)
     }
   }
@@ -56,27 +56,24 @@ public struct DataRestore: Sendable {
     // A file that is no backup changes nothing.
     let reader = try BackupReader(path, report: report)
     let place = try ClaimedDirectory(directory, for: "another restore to")
-    do throws(BackupError) {
-      try prepare(place)
-      if let made = try await fill(place, from: reader) { return made }
-    } catch {
-      undo(place, error)
+    do throws(BackupError) { try prepare(place) } catch {
+      if place.isNew { unsafe rmdir(place.path) }
       throw error
     }
-    undo(place, nil)
+    do throws(BackupError) {
+      if let made = try await fill(place, from: reader) { return made }
+    } catch {
+      undo(place)
+      throw error
+    }
+    undo(place)
     return nil
   }
 
-  /// Removes what was restored, unless the directory had other content.
-  private func undo(_ place: ClaimedDirectory, _ error: BackupError?) {
-    if error != Self.notEmpty(place.path) { place.clear(last: BackupNames.note) }
+  /// Removes what was restored.
+  private func undo(_ place: ClaimedDirectory) {
+    place.clear(last: BackupNames.note)
     if place.isNew { unsafe rmdir(place.path) }
-  }
-
-  private static func notEmpty(_ path: String) -> BackupError {
-    .place(
-      cause: "\(path) is not empty",
-      remedy: "move its content away, or name another directory with --data")
   }
 
   /// Makes the directory ready, and marks it as incomplete.
@@ -86,7 +83,11 @@ public struct DataRestore: Sendable {
       place.clear(last: BackupNames.note)
     }
     let names = try place.names.filter { $0 != ClaimedDirectory.foundByCheck }
-    guard names.isEmpty else { throw Self.notEmpty(place.path) }
+    guard names.isEmpty else {
+      throw .place(
+        cause: "\(place.path) is not empty",
+        remedy: "move its content away, or name another directory with --data")
+    }
     try BackupError.catching { () throws(StoreFailure) in
       try SQLiteStores.setNote(.restoring(from: path), in: place.path)
     }
@@ -122,13 +123,13 @@ public struct DataRestore: Sendable {
     var missing = 0
     for store in head.stores {
       report(.check(file: store.file))
-      let images = try BackupError.catching { () throws(StoreFailure) in
+      let images = try BackupError.catching { () throws(StoreFailure) -> [UUID128] in
         try StoreSnapshots.check(store.file, in: directory)
         return try StoreSnapshots.images(of: store.file, in: directory)
       }
-      missing += images.count {
+      missing += images.count(where: {
         ClaimedDirectory.kind(of: "\(directory)/\(BackupNames.images)/\($0)") == nil
-      }
+      })
     }
     return missing
   }

@@ -50,7 +50,7 @@ enum BackupCommand {
     let made = try await CommandSignals.cancelling {
       CommandSignals.abandon(call.command)
     } _: { () async throws(CommandFailure) in
-      try await CommandFailure.converting { () async throws(BackupError) in
+      try await CommandFailure.converting { () async throws(BackupError) -> DataBackup.Report? in
         try await DataBackup.run(
           of: directory, to: file, replaces: replaces, program: Program.version, report: view.show)
       }
@@ -79,10 +79,10 @@ enum BackupCommand {
       $0.entry("bytes", made.bytes)
       $0.entry("sha256", made.sum)
       $0.entry("files", made.files)
-      $0.array("stores") { for store in made.stores { $0.string(store) } }
+      $0.entry("stores", made.stores)
       $0.entry("wait_ms", wait)
       $0.entry("images_missing", made.missingImages)
-      $0.array("left_out") { for name in made.leftOut { $0.string(name) } }
+      $0.entry("left_out", made.leftOut)
     }
   }
 }

@@ -3,7 +3,6 @@ import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastServerCore
-import HoldfastWire
 import Synchronization
 
 /// The command `holdfast restore`: unpacks a backup to an empty data directory, or only checks it.
@@ -52,10 +51,9 @@ enum RestoreCommand {
     let found = try await CommandSignals.cancelling {
       CommandSignals.abandon(call.command)
     } _: { () async throws(CommandFailure) in
-      try await CommandFailure.converting { () async throws(BackupError) in
-        isOnlyChecked
-          ? try await DataRestore.check(path, report: view.show)
-          : try await DataRestore.run(path, to: directory, report: view.show)
+      try await CommandFailure.converting { () async throws(BackupError) -> DataRestore.Report? in
+        guard !isOnlyChecked else { return try await DataRestore.check(path, report: view.show) }
+        return try await DataRestore.run(path, to: directory, report: view.show)
       }
     }
     view.end()
@@ -85,7 +83,7 @@ enum RestoreCommand {
       $0.entry("program", found.head.program)
       $0.entry("files", found.files)
       $0.entry("bytes", found.bytes)
-      $0.array("stores") { for store in found.head.stores { $0.string(store.file) } }
+      $0.entry("stores", found.head.stores.map(\.file))
       $0.entry("images_missing", found.missingImages)
     }
   }

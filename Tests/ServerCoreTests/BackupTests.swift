@@ -9,8 +9,8 @@ import Testing
   private static let sum = [UInt8](repeating: 0xA5, count: BackupSums.sumBytes)
   private static let line = String(repeating: "a5", count: BackupSums.sumBytes)
 
-  @Test(arguments: [
-    ("secret", BackupNames.Role.copied), ("removed.json", .copied), ("erasures", .copied),
+  static let parts: [(String, BackupNames.Role)] = [
+    ("secret", .copied), ("removed.json", .copied), ("erasures", .copied),
     ("messages.sqlite", .store), ("old.sqlite", .leftOut), (".hidden", .leftOut),
     ("with space", .leftOut), ("naïve", .leftOut), ("backup.json", .leftOut),
     ("SHA256SUMS", .leftOut), ("messages.lock", .ignored), ("messages.sqlite-wal", .ignored),
@@ -19,7 +19,9 @@ import Testing
     ("secret.0123456789abcdefghij", .ignored), ("secret.0123456789abcdefghi", .copied),
     ("secret.0123456789abcdefghijklmno", .ignored), ("secret.0123456789abcdefghijklmnop", .copied),
     ("secret.0123456789ABCDEFGHIJ", .copied),
-  ])
+  ]
+
+  @Test(arguments: BackupTests.parts)
   func `each file of a data directory has a part`(_ name: String, _ role: BackupNames.Role) {
     #expect(BackupNames.role(of: name, stores: ["messages.sqlite"]) == role)
   }

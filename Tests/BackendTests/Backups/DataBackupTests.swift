@@ -97,7 +97,7 @@ import Testing
       let all = try await client.ask(
         "GET", "/api/v1/auth/shops/\(BackendRig.shop)/messages", token: token)
       #expect(all.status == 200)
-      #expect(["one", "two", "three"].allSatisfy(all.body.contains))
+      #expect(["one", "two", "three"].allSatisfy { all.body.contains($0) })
       #expect(!all.body.contains("four"))
       let next = try await client.post("five", token: token).message().position
       #expect(next?.epoch != last?.epoch)
@@ -133,14 +133,15 @@ import Testing
     _ = try #require(try await backup())
     let whole = try scratch.bytes(of: "backup")
     let end = try #require(whole.lastIndex { $0 != 0 })
-    for count in stride(from: 0, through: end, by: 7) {
+    for count in 0...end {
       try scratch.write(whole[..<count], to: "cut")
+      await #expect(throws: BackupError.self, "\(count)") {
+        try await DataRestore.check(scratch("cut"))
+      }
+      guard count.isMultiple(of: 97) else { continue }
       await #expect(throws: BackupError.self, "\(count)") { try await restore("cut") }
       #expect(!exists("new"))
     }
-    // The checksums are the last words of the archive.
-    try scratch.write(whole[...end], to: "cut")
-    await #expect(throws: BackupError.self) { try await DataRestore.check(scratch("cut")) }
   }
 
   @Test func `an archive with a changed byte is refused, or restores the same content`()
@@ -150,18 +151,23 @@ import Testing
     _ = try #require(try await backup())
     let whole = try scratch.bytes(of: "backup")
     var generator = RandomSource(seed: 70)
-    for _ in 0..<400 {
+    var restored = 0
+    for number in 0..<1_000 {
       var changed = whole
       let place = Int.random(in: 0..<whole.count, using: &generator)
       changed[place] ^= UInt8.random(in: 1...255, using: &generator)
       try scratch.write(changed, to: "changed")
+      let isWhole = (try? await DataRestore.check(scratch("changed"))) != nil
+      guard isWhole ? restored < 20 : number.isMultiple(of: 20) else { continue }
       do {
         _ = try await restore("changed")
+        restored += 1
         // Some bytes of the archive, such as filling, mean nothing.
-        #expect(try files(of: "new") == files(of: "data"), "\(place)")
+        let (found, wanted) = (try files(of: "new"), try files(of: "data"))
+        #expect(isWhole && found == wanted, "\(place)")
         try FileManager.default.removeItem(atPath: scratch("new"))
       } catch {
-        #expect(error is BackupError && !exists("new"), "\(place): \(error)")
+        #expect(!isWhole && error is BackupError && !exists("new"), "\(place): \(error)")
       }
     }
   }
@@ -233,7 +239,7 @@ import Testing
       _ = try await backup()
       Issue.record("it was backed up")
     } catch {
-      guard case .store(.fromTheFuture(found: 1_024, _)) = error else {
+      guard case .store(.fromTheFuture(found: 1_024, supported: _)) = error else {
         return Issue.record("\(error)")
       }
     }
@@ -330,16 +336,18 @@ import Testing
   @Test func `a cancelled backup or restoration leaves nothing`() async throws {
     try makeFiles()
     let making = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
+      while !Task.isCancelled { await Task.yield() }
       return try await backup()
     }
+    making.cancel()
     #expect(try await making.value == nil)
     #expect(!exists("backup") && !exists("backup.draft"))
     _ = try await backup()
     let restoring = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
+      while !Task.isCancelled { await Task.yield() }
       return try await restore()
     }
+    restoring.cancel()
     #expect(try await restoring.value == nil)
     #expect(!exists("new"))
   }

@@ -19,8 +19,8 @@ package final class StoreSnapshots {
   private struct Store {
     let kind: StoreKind
     let file: StoreFile
-    /// The connection that excludes other writers. It is closed last, so that SQLite removes the
-    /// write-ahead log of a store that nobody else uses.
+    /// The connection that excludes other writers. It is closed after the other one, which cannot
+    /// remove the write-ahead log of a store that nobody else uses.
     let writer: Database
     var reader: Database?
   }
@@ -51,6 +51,8 @@ package final class StoreSnapshots {
         ))
     }
   }
+
+  deinit { release() }
 
   /// The names of the files, with the versions of their tables.
   package var versions: [(file: String, version: Int)] {

@@ -1,10 +1,9 @@
-import Foundation
 import Glibc
-public import HoldfastCore
+import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastSQLiteStores
-public import HoldfastServerCore
+import HoldfastServerCore
 import HoldfastStorage
 
 /// The backup of a data directory in one file, also while a backend uses the directory.

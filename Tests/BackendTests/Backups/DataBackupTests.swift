@@ -278,6 +278,17 @@ import Testing
     #expect(!exists("backup.draft"))
   }
 
+  @Test func `a draft that is a link to another directory is not touched`() async throws {
+    try makeFiles()
+    try FileManager.default.createDirectory(
+      atPath: scratch("other"), withIntermediateDirectories: false)
+    try scratch.write([1], to: "other/archive")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch("backup.draft"), withDestinationPath: "other")
+    await #expect(throws: BackupError.self) { try await backup() }
+    #expect(try scratch.bytes(of: "other/archive") == [1])
+  }
+
   @Test func `other folders, links and foreign databases are left out, and named`() async throws {
     try makeFiles()
     try FileManager.default.createDirectory(

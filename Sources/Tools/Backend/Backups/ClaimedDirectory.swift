@@ -17,8 +17,10 @@ final class ClaimedDirectory: Sendable {
 
   /// Claims a directory, which is created (0700) if it does not exist.
   ///
-  /// - Parameter user: What has claimed the directory if somebody else has, for messages.
-  init(_ path: String, for user: String) throws(BackupError) {
+  /// - Parameters:
+  ///   - user: What has claimed the directory if somebody else has, for messages.
+  ///   - isDraft: Whether the directory must be of this user alone, and no link to one.
+  init(_ path: String, for user: String, isDraft: Bool = false) throws(BackupError) {
     self.path = path
     var found = stat()
     isNew = unsafe lstat(path, &found) != 0 && errno == ENOENT
@@ -27,8 +29,14 @@ final class ClaimedDirectory: Sendable {
     } catch {
       throw .store(StoreFailure(error, at: path))
     }
-    descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (isDraft ? O_NOFOLLOW : 0)
+    descriptor = unsafe open(path, flags)
     guard descriptor >= 0 else { throw .refused("open", path, code: errno) }
+    // Somebody else may have created it where many users can.
+    let isOwn = unsafe fstat(descriptor, &found) == 0 && found.st_uid == geteuid()
+    guard isOwn || !isDraft else {
+      throw .place(cause: "\(path) belongs to another user", remedy: "write to another directory")
+    }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw .place(cause: "\(user) \(path) is running", remedy: "wait for its end")
     }

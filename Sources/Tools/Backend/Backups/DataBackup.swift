@@ -59,19 +59,28 @@ public struct DataBackup: Sendable {
   private func run() throws(BackupError) -> Report? {
     try demandDirectory()
     try demandTarget()
-    let draft = try ClaimedDirectory("\(target).draft", for: "another backup with the draft")
+    let draft = try ClaimedDirectory(
+      "\(target).draft", for: "another backup with the draft", isDraft: true)
     defer {
-      draft.clear()
+      clear(draft.path)
       unsafe rmdir(draft.path)
     }
     // An earlier process may have been killed.
-    draft.clear()
+    clear(draft.path)
     guard let made = try write(in: draft.path), !Task.isCancelled else { return nil }
     try publish("\(draft.path)/\(Self.archive)")
     return made
   }
 
   private static let archive = "archive"
+
+  /// Removes the files of a backup that is not complete.
+  private func clear(_ draft: String) {
+    unsafe unlink("\(draft)/\(Self.archive)")
+    for file in StoreSnapshots.supported.keys {
+      for ending in ["", "-wal", "-shm", "-journal"] { unsafe unlink("\(draft)/\(file)\(ending)") }
+    }
+  }
 
   // MARK: - Paths
 

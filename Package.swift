@@ -420,7 +420,7 @@ let doors: [Target] = [
       "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus", "CHoldfastOpenSSL",
       "HoldfastCurlNetwork", "HoldfastAPNs",
       "HoldfastPushHook", "HoldfastOwnerFiles",
-      "HoldfastChildProcesses", "HoldfastKeyedHashing",
+      "HoldfastChildProcesses", "HoldfastKeyedHashing", "HoldfastExportFiles",
     ]),
   library(
     "HoldfastCommandKit", at: "Tools/CommandKit",

@@ -19,6 +19,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case bottle
   case hooks
   case admin
+  case backups
   case operators
 
   func check(_ bytes: [UInt8]) throws(Broken) {
@@ -55,6 +56,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .bottle: try BottleProperty.check(bytes)
     case .hooks: try HookProperty.check(bytes)
     case .admin: try AdminProperty.check(bytes)
+    case .backups: try BackupProperty.check(bytes)
     case .operators: try OperatorProperty.check(bytes)
     }
   }

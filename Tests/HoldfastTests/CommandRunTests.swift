@@ -37,8 +37,8 @@ import Testing
   @Test(arguments: [
     (
       [],
-      "holdfast: a command is missing; one of demo, lab, serve, token, migrate, nodes, admin, probe, "
-        + "stream, send, "
+      "holdfast: a command is missing; one of demo, lab, serve, token, migrate, backup, restore, "
+        + "nodes, admin, probe, stream, send, "
         + "edit, delete, history, image, outbox, consumer, replay, policy, health, mcp, relay, "
         + "socket, session, audit, bottle, version, completions, manual"
     ),

@@ -40,8 +40,11 @@ import HoldfastOwnerFiles
   private(set) var durability = Durability.powerCut
 
   /// Opens the file. Rejects a foreign file, and creates the tables in an empty one.
+  ///
+  /// - Parameter isGuest: Whether another program may use the file, whose settings and tables then
+  ///   stay as they are.
   init(
-    path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
+    path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema, isGuest: Bool = false
   ) throws(StoreFailure) {
     (self.path, self.access) = (path, access)
     identity = FileIdentity(of: path)
@@ -64,7 +67,8 @@ import HoldfastOwnerFiles
       "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
     let hasTables = try schema.inspect(self, path: path)
     switch access {
-    case .read:
+    case .read,
+      .write where isGuest:
       if !hasTables {
         throw .denied(
           detail: "\(path) is empty. If the disk was full, make room, and store or import again.")
@@ -281,6 +285,73 @@ import HoldfastOwnerFiles
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
       text: unsafe String(cString: isNewest ? sqlite3_errmsg(handle) : sqlite3_errstr(code)),
       path: path)
+  }
+}
+
+// Copies and checks of whole files.
+extension Database {
+  /// The number of pages that are copied at a time.
+  private static let pagesOfStep: Int32 = 2_048
+
+  /// Copies the content that this connection sees into an empty file. In a transaction, that is the
+  /// content at its beginning, also while others write.
+  ///
+  /// - Parameter step: A function that is called with the numbers of copied and of all pages. If it
+  ///   returns false, the copy ends.
+  /// - Returns: Whether the copy is complete.
+  func copy(
+    to copy: String, _ step: (_ pages: Int, _ total: Int) -> Bool
+  ) throws(StoreFailure) -> Bool {
+    var opened: OpaquePointer?
+    let mode = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = unsafe sqlite3_open_v2(copy, &opened, mode, nil)
+    defer { unsafe sqlite3_close_v2(opened) }
+    guard let other = unsafe opened, code == SQLITE_OK else { throw unsafe failure(opened, copy) }
+    // A copy that is not complete is of no use, so it needs neither a journal nor syncs.
+    let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"
+    guard unsafe sqlite3_exec(other, settings, nil, nil, nil) == SQLITE_OK,
+      let backup = unsafe sqlite3_backup_init(other, "main", handle, "main")
+    else { throw unsafe failure(other, copy) }
+    var result = SQLITE_OK
+    var isWanted = true
+    while result == SQLITE_OK, isWanted {
+      result = unsafe sqlite3_backup_step(backup, Self.pagesOfStep)
+      let total = unsafe Int(sqlite3_backup_pagecount(backup))
+      let left = unsafe Int(sqlite3_backup_remaining(backup))
+      isWanted = step(total - left, total)
+    }
+    // The message is that of the result, if there is a fault.
+    unsafe sqlite3_backup_finish(backup)
+    guard result == SQLITE_OK || result == SQLITE_DONE else { throw unsafe failure(other, copy) }
+    return result == SQLITE_DONE
+  }
+
+  private func failure(_ other: OpaquePointer?, _ path: String) -> StoreFailure {
+    let code = unsafe sqlite3_extended_errcode(other)
+    return storeFailure(
+      code: code, system: unsafe sqlite3_system_errno(other),
+      text: unsafe String(cString: sqlite3_errmsg(other)), path: path)
+  }
+
+  /// The version of the tables.
+  var version: Int {
+    get throws(StoreFailure) {
+      let found = try query("PRAGMA user_version") { row throws(StoreFailure) in
+        try row.integer(0)
+      }
+      return Int(found.first ?? 0)
+    }
+  }
+
+  /// Reads the whole file, and checks its structure.
+  ///
+  /// - Throws: `.corrupt` with the first fault that SQLite finds.
+  func checkIntegrity() throws(StoreFailure) {
+    let faults = try query("PRAGMA integrity_check(1)") { row throws(StoreFailure) in
+      try row.text(0)
+    }
+    guard faults != ["ok"] else { return }
+    throw .corrupt(detail: "\(path) is damaged: \(faults.first ?? "it cannot be read").")
   }
 }
 

@@ -71,6 +71,8 @@ package enum MoveNote: Sendable, Hashable {
   case incoming(from: String)
   /// The content was moved to this place, and is used there.
   case moved(to: String)
+  /// The backup at this path is being restored here.
+  case restoring(from: String)
 
   package init?(_ text: String) {
     let parts = text.split(separator: " ", maxSplits: 1)
@@ -78,6 +80,7 @@ package enum MoveNote: Sendable, Hashable {
     switch parts[0] {
     case "from": self = .incoming(from: String(parts[1]))
     case "to": self = .moved(to: String(parts[1]))
+    case "restore": self = .restoring(from: String(parts[1]))
     case _: return nil
     }
   }
@@ -86,6 +89,7 @@ package enum MoveNote: Sendable, Hashable {
     switch self {
     case .incoming(let place): "from \(place)"
     case .moved(let place): "to \(place)"
+    case .restoring(let path): "restore \(path)"
     }
   }
 }
@@ -102,6 +106,9 @@ extension MoveNote {
     case .moved(let place):
       "The content of \(name) was moved to \(place), where newer data may be. Serve it from there, or "
         + "move it back with `holdfast migrate`."
+    case .restoring(let path):
+      "The backup \(path) was not restored completely to \(name). Run `holdfast restore` again to "
+        + "begin anew."
     }
   }
 }

@@ -7,7 +7,8 @@ struct HoldfastCommand {
   private static let commands: [Command] =
     [
       DemoCommand.command, LabCommand.command, ServeCommand.command, TokenCommand.command,
-      MigrateCommand.command, NodesCommand.command, AdminCommands.command, ProbeCommand.command,
+      MigrateCommand.command, BackupCommand.command, RestoreCommand.command, NodesCommand.command,
+      AdminCommands.command, ProbeCommand.command,
       StreamCommand.command, SendCommand.command,
       ChangeCommands.edit, ChangeCommands.delete,
       HistoryCommand.command, ImageCommand.command, OutboxCommands.command,

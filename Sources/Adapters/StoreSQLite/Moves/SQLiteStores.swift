@@ -28,6 +28,9 @@ package actor SQLiteStores: MovableStores {
     let table: MovedTable
   }
 
+  /// The kinds of stores in a data directory. The one that is written most often comes last.
+  static let kinds = [RelayTables.kind, SessionTables.kind, SyncTables.kind, LogTables.kind]
+
   package nonisolated let place: String
   private let executor = QueueExecutor(label: "holdfast.move")
   private var files: [File] = []
@@ -103,12 +106,35 @@ package actor SQLiteStores: MovableStores {
   package func note() throws(StoreFailure) -> MoveNote? { try Self.note(in: place) }
 
   package func setNote(_ note: MoveNote?) throws(StoreFailure) {
-    let file = Self.noteFile(in: place)
+    try Self.setNote(note, in: place)
+  }
+
+  /// Sets or removes the mark on a directory.
+  package static func setNote(_ note: MoveNote?, in directory: String) throws(StoreFailure) {
+    let file = noteFile(in: directory)
     do throws(OwnerFileError) {
       guard let note else { return try file.remove() }
       try file.replace(with: Array("\(note.text)\n".utf8))
     } catch {
       throw StoreFailure(error, at: file.path)
+    }
+  }
+
+  // MARK: - Epochs
+
+  /// Begins a new epoch in each store of a directory that has epochs, as `newEpoch` does when a server
+  /// opens it.
+  package static func beginEpochs(in directory: String) async throws(StoreFailure) {
+    func isThere(_ kind: StoreKind) -> Bool {
+      unsafe access(StoreFile(directory: directory, name: kind.name).path, F_OK) == 0
+    }
+    if isThere(LogTables.kind) {
+      let log = try await SQLiteMessageLog.open(in: directory, newEpoch: true)
+      await log.close()
+    }
+    if isThere(SyncTables.kind) {
+      let samples = try await SQLiteSyncStore.open(in: directory, newEpoch: true)
+      await samples.close()
     }
   }
 

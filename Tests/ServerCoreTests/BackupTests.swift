@@ -104,7 +104,10 @@ import Testing
       _ = try BackupHead.decode(Array(content.utf8), supporting: ["x": 1])
       Issue.record("it was read")
     } catch {
-      guard case .foreign = error else { return Issue.record("\(error)") }
+      guard case .foreign = error else {
+        Issue.record("\(error)")
+        return
+      }
     }
   }
 

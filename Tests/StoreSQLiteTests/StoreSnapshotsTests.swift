@@ -82,7 +82,10 @@ import Testing
       _ = try snapshots.take(hold: .milliseconds(5), patience: .milliseconds(50))
       Issue.record("a moment was found")
     } catch {
-      guard case .locked = error else { return Issue.record("\(error)") }
+      guard case .locked = error else {
+        Issue.record("\(error)")
+        return
+      }
     }
     let second = try Database(
       path: scratch("relay.sqlite"), access: .write, busyTimeout: .zero,

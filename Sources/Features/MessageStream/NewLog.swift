@@ -100,7 +100,8 @@ extension StreamModel {
   /// hides messages of an earlier log.
   ///
   /// Page numbers count from a newest message that changes, so that pages found by number may not
-  /// follow each other. Only the messages within such a page are known.
+  /// follow each other. Only the messages within such a page are known. Pages found by position
+  /// follow each other, from the upper end of the gap down.
   mutating func cover(_ page: Page, _ fetch: History.Fetch) {
     guard let epoch = page.head?.epoch, page.rejected == 0,
       let gap = holes[before: fetch.below], gap.after == nil,

@@ -159,6 +159,26 @@ struct NewEpochTests {
     #expect(world.model.gaps == [] && world.ledger.problems == [])
   }
 
+  @Test func `a log that was put back and then begins another epoch removes no message it has`() {
+    var world = StreamHarness.withEvents(messages: 30)
+    world.scrollToTheBeginning()
+    world.change(to: .unreachable)
+    world.shop.putBack(by: 1)
+    Self.comesBack(&world, isKilled: false)
+    let forgotten = world.model.timeline.messages.filter { $0.position == nil }
+    #expect(forgotten.count >= 29)
+    world.change(to: .unreachable)
+    world.shop.beginEpoch()
+    Self.comesBack(&world, isKilled: false)
+    let server = Set(world.shop.log.map(\.text))
+    #expect(Set(world.disk.messages.values.map(\.text)) == server)
+    #expect(world.disk.messages.values.allSatisfy { $0.position?.epoch == world.shop.epoch })
+    let positions = world.model.timeline.messages.map(\.position)
+    #expect(positions == world.shop.ordered.map(\.position))
+    #expect(world.texts == world.shop.ordered.map(\.text))
+    #expect(world.model.gaps == [] && world.ledger.problems == [])
+  }
+
   @Test func `an unchanged message is not reported as edited`() {
     var world = StreamHarness.withEvents(messages: 20)
     world.edit("m3", to: "e3")

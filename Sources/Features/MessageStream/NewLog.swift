@@ -29,6 +29,14 @@ extension StreamModel {
     known(message.id).map(message.isOfOtherLog) ?? false
   }
 
+  /// Returns whether a message has a position, and its known version has none.
+  ///
+  /// The positions in memory are forgotten when a log was restored to an earlier state. The store
+  /// keeps them, so that it cannot tell such a message from one that the server does not have.
+  func regainsPosition(_ message: ShopMessage) -> Bool {
+    message.position != nil && known(message.id).map { $0.position == nil } ?? false
+  }
+
   /// Returns whether a page has a message that is kept from another log than the page's.
   ///
   /// Messages of the page's log are no evidence: the socket may have delivered them.

@@ -136,6 +136,49 @@ struct NewEpochTests {
     #expect(world.ledger.problems == [])
   }
 
+  /// The messages of the cases that were deleted just below the pages of the catch-up, below pages
+  /// that were found by counting from there, and below those counted from the newest message.
+  private static let boundaries = [(false, 50), (true, 100), (false, 10)]
+
+  @Test(arguments: boundaries)
+  func `what lies between two pages is removed, also below a gap that is not in memory`(
+    isKilled: Bool, number: Int
+  ) {
+    var world = StreamHarness.withEvents(messages: 150) {
+      ($0.memory, $0.catchUpPage, $0.historyPage) = (40, 10, 10)
+    }
+    world.scrollToTheBeginning()
+    if isKilled { world.kill() } else { world.change(to: .unreachable) }
+    world.delete("m\(number)", silently: true)
+    world.shop.beginEpoch()
+    Self.comesBack(&world, isKilled: isKilled)
+    world.scrollToTheBeginning()
+    world.pass(.seconds(5))
+    #expect(world.texts == world.shop.ordered.map(\.text))
+    #expect(Set(world.disk.messages.values.map(\.text)) == Set(world.shop.log.map(\.text)))
+    #expect(world.model.gaps == [] && world.ledger.problems == [])
+  }
+
+  @Test func `a log that was put back and then begins another epoch removes no message it has`() {
+    var world = StreamHarness.withEvents(messages: 30)
+    world.scrollToTheBeginning()
+    world.change(to: .unreachable)
+    world.shop.putBack(by: 1)
+    Self.comesBack(&world, isKilled: false)
+    let forgotten = world.model.timeline.messages.filter { $0.position == nil }
+    #expect(forgotten.count >= 29)
+    world.change(to: .unreachable)
+    world.shop.beginEpoch()
+    Self.comesBack(&world, isKilled: false)
+    let server = Set(world.shop.log.map(\.text))
+    #expect(Set(world.disk.messages.values.map(\.text)) == server)
+    #expect(world.disk.messages.values.allSatisfy { $0.position?.epoch == world.shop.epoch })
+    let positions = world.model.timeline.messages.map(\.position)
+    #expect(positions == world.shop.ordered.map(\.position))
+    #expect(world.texts == world.shop.ordered.map(\.text))
+    #expect(world.model.gaps == [] && world.ledger.problems == [])
+  }
+
   @Test func `an unchanged message is not reported as edited`() {
     var world = StreamHarness.withEvents(messages: 20)
     world.edit("m3", to: "e3")

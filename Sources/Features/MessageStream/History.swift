@@ -52,6 +52,8 @@ struct History: Sendable, Hashable {
     var counted = 0
     /// The anchor of the fetch's pages.
     var tie = Tie.loose
+    /// Whether the message from which the fetch started was on one of its pages.
+    var hasFoundStart = false
     /// The oldest message beyond `below` that the pages contain.
     var reached: TimelineKey?
     /// Whether the pages reach the messages beyond the gap.
@@ -120,6 +122,7 @@ extension History.Fetch {
     lowest = page.messages.compactMap(\.position).min { $0.offset < $1.offset }
     if case .page(number: 1, _) = query, tie == .loose { tie = .newest }
     let start = tie == .shown ? nil : page.messages.firstIndex { $0.id == below.id }
+    hasFoundStart = hasFoundStart || start != nil
     if start != nil || isBehind(page, bringsUnseen: bringsUnseen) { tie = .shown }
     guard tie == .shown else { return nil }
     let behind = page.messages[(start.map { $0 + 1 } ?? 0)...]
@@ -153,7 +156,10 @@ extension History.Fetch {
   func next(_ settings: StreamSettings) -> PageQuery? {
     guard pages < settings.catchUpPages else { return nil }
     switch query {
-    case .page(let number, let limit): return .page(number: number + 1, limit: limit)
+    case .page(let number, let limit):
+      // A page by position follows the last one even if messages were posted or deleted meanwhile.
+      if hasFoundStart, let lowest { return .before(lowest, limit: limit) }
+      return .page(number: number + 1, limit: limit)
     case .before(_, let limit): return lowest.map { .before($0, limit: limit) }
     case .since, .after, .changes, .newest, .beforeID, .afterID: return nil
     }

@@ -29,6 +29,14 @@ extension StreamModel {
     known(message.id).map(message.isOfOtherLog) ?? false
   }
 
+  /// Returns whether a message has a position, and its known version has none.
+  ///
+  /// The positions in memory are forgotten when a log was restored to an earlier state. The store
+  /// keeps them, so that it cannot tell such a message from one that the server does not have.
+  func regainsPosition(_ message: ShopMessage) -> Bool {
+    message.position != nil && known(message.id).map { $0.position == nil } ?? false
+  }
+
   /// Returns whether a page has a message that is kept from another log than the page's.
   ///
   /// Messages of the page's log are no evidence: the socket may have delivered them.
@@ -100,7 +108,8 @@ extension StreamModel {
   /// hides messages of an earlier log.
   ///
   /// Page numbers count from a newest message that changes, so that pages found by number may not
-  /// follow each other. Only the messages within such a page are known.
+  /// follow each other. Only the messages within such a page are known. Pages found by position
+  /// follow each other, from the upper end of the gap down.
   mutating func cover(_ page: Page, _ fetch: History.Fetch) {
     guard let epoch = page.head?.epoch, page.rejected == 0,
       let gap = holes[before: fetch.below], gap.after == nil,

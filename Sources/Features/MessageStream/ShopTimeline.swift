@@ -87,6 +87,7 @@ public struct ShopTimeline: Sendable, Hashable {
   mutating func takePositions(of message: ShopMessage) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id }),
       message.isOfOtherLog(than: messages[at])
+        || messages[at].position == nil && message.position != nil
     else { return }
     (messages[at].position, messages[at].changed) = (message.position, message.changed)
   }

@@ -636,7 +636,10 @@ extension StreamModel {
   private func checkMessages(_ check: inout InvariantCheck) {
     check.require(
       commits.messages.allSatisfy { message in
-        timeline[message.id].map { message.isLater(than: $0) || commits.deletes($0.id) } ?? true
+        timeline[message.id].map { shown in
+          message.isLater(than: shown) || commits.deletes(shown.id)
+            || shown.position == nil && message.position != nil
+        } ?? true
       }, "stream: what is shown is stored")
     guard let batch = commits.inFlight?.batch, let committed = batch.change.cursor?.position else {
       return

@@ -217,6 +217,8 @@ extension StreamModel {
   private func isUnseen(_ message: ShopMessage) -> Bool {
     let isWaiting = commits.holds(message.id)
     guard isWaiting || timeline.contains(message.id) else { return true }
+    // A covered range removes the messages whose positions in its log are not stored.
+    if !commits.waiting.change.covered.isEmpty, regainsPosition(message) { return true }
     // A message is looked up only if it may have changed.
     if !isWaiting, message.updatedAt == nil, message.changed == nil, !isOfOtherLog(message) {
       return commits.deletes(message.id)

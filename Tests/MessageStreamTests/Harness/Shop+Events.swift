@@ -43,6 +43,14 @@ extension Shop {
     ordered = log.sorted { $0.key < $1.key }
   }
 
+  /// Restores the log to an earlier state in the same epoch, without its newest messages.
+  mutating func putBack(by count: Int) {
+    let lost = Set(log.suffix(count).map(\.id))
+    log.removeLast(count)
+    ordered.removeAll { lost.contains($0.id) }
+    offset -= UInt64(count)
+  }
+
   /// Returns the newest event of each message that has one after a position, in order.
   private func events(after position: ShopPosition) -> [ShopEvent] {
     let messages = log.map { $0.changed == nil ? ShopEvent.posted($0) : .edited($0) }

@@ -89,9 +89,29 @@ final class ClaimedDirectory: Sendable {
     if let last { unsafe unlink("\(path)/\(last)") }
   }
 
-  /// Writes everything in the file system of the directory to the disk.
+  /// Writes all files, and the directories, to the disk.
   func sync() throws(BackupError) {
-    guard syncfs(descriptor) == 0 else { throw .refused("sync", path, code: errno) }
+    for path in try contents { try Self.sync(path) }
+    guard fsync(descriptor) == 0 else { throw .refused("sync", path, code: errno) }
+  }
+
+  private static func sync(_ path: String) throws(BackupError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .refused("sync", path, code: errno) }
+    defer { _ = close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw .refused("sync", path, code: errno) }
+  }
+
+  /// The paths of all files and directories inside.
+  private var contents: [String] {
+    get throws(BackupError) {
+      var paths = try names.filter { $0 != Self.foundByCheck }.map { "\(path)/\($0)" }
+      for directory in BackupNames.directories
+      where Self.kind(of: "\(path)/\(directory)") == S_IFDIR {
+        paths += try Self.names(in: "\(path)/\(directory)").map { "\(path)/\(directory)/\($0)" }
+      }
+      return paths
+    }
   }
 
   /// Gives all files to the owner of the directory, if this process may do that and is not the owner.
@@ -101,12 +121,7 @@ final class ClaimedDirectory: Sendable {
       throw .refused("look at", path, code: errno)
     }
     guard geteuid() == 0, found.st_uid != 0 || found.st_gid != 0 else { return }
-    var paths = try names.filter { $0 != Self.foundByCheck }.map { "\(path)/\($0)" }
-    for directory in BackupNames.directories
-    where Self.kind(of: "\(path)/\(directory)") == S_IFDIR {
-      paths += try Self.names(in: "\(path)/\(directory)").map { "\(path)/\(directory)/\($0)" }
-    }
-    for path in paths where unsafe lchown(path, found.st_uid, found.st_gid) != 0 {
+    for path in try contents where unsafe lchown(path, found.st_uid, found.st_gid) != 0 {
       throw .refused("change the owner of", path, code: errno)
     }
   }

@@ -19,7 +19,7 @@ struct PrivateFile {
   private init(_ path: String, maxBytes: Int) { (self.path, self.maxBytes) = (path, maxBytes) }
 
   /// The path without the name, or `.` if it is a name alone.
-  private var directory: String {
+  var directory: String {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
   }
 

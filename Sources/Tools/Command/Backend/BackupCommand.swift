@@ -52,7 +52,7 @@ enum BackupCommand {
     } _: { () async throws(CommandFailure) in
       try await CommandFailure.converting { () async throws(BackupError) -> DataBackup.Report? in
         try await DataBackup.run(
-          of: directory, to: file, replaces: replaces, program: Program.version, report: view.show)
+          of: directory, to: file, replaces: replaces, program: Release.version, report: view.show)
       }
     }
     view.end()

@@ -43,6 +43,13 @@ struct SyncExpectation {
       guard case .quantity(let number) = value else { return 0 }
       return unit == "kJ" ? number / 4.184 : unit == "s" ? number * 1_000 : number
     }
+
+    /// Whether two workouts of different sources are one: they share half of the shorter one, or
+    /// more.
+    func isSame(as other: Sample) -> Bool {
+      let shared = (start..<end).clamped(to: other.start..<other.end).count
+      return shared * 2 >= min(end - start, other.end - other.start)
+    }
   }
 
   let samples: [Sample]
@@ -204,11 +211,17 @@ struct SyncExpectation {
     }
   }
 
+  /// Shows the workouts that start in a range of days. Those of the phone that the watch recorded
+  /// too are left out. A workout that starts after the days is not read, so it replaces none.
   private func showWorkouts(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
-    let lines = samples.compactMap { sample -> [Shown]? in
-      guard case .workout(let workout) = sample.value, days.contains(zone.day(sample.start)) else {
-        return nil
-      }
+    let all = samples.filter { $0.type == HealthSample.workoutType }
+    let watched = all.filter {
+      $0.source.hasPrefix("Watch") && zone.day($0.start) <= days.upperBound
+    }
+    let lines = all.compactMap { sample -> [Shown]? in
+      guard case .workout(let workout) = sample.value, days.contains(zone.day(sample.start)),
+        sample.source.hasPrefix("Watch") || !watched.contains(where: { $0.isSame(as: sample) })
+      else { return nil }
       return [
         .text("RUNNING"), .text(zone.text(sample.start)), .text(zone.text(sample.end)),
         Shown(workout.distance), Shown(workout.energy), .text(sample.source),

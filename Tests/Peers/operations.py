@@ -27,7 +27,7 @@ from websockets.legacy.client import connect  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "operations.md")
 NAMES = ("holdfast.example", "id.example", "app.example")
-CHECKOUT = "/root/holdfast"
+CHECKOUT = "/opt/holdfast"
 
 # What runs in place of a program that the machine of a test cannot have. All others are the real ones.
 STAND_INS = {

@@ -115,6 +115,8 @@ import HoldfastOwnerFiles
       try? execute("PRAGMA auto_vacuum = NONE")
       throw error
     }
+    // `PRAGMA auto_vacuum` is compiled with its value.
+    statements = [:]
     _ = shortenLog()
   }
 

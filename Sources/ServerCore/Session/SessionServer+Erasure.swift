@@ -7,6 +7,8 @@ extension SessionServer {
   /// Ends everything of a user: sockets, clients, prompts and conversations. Programs that run for the
   /// user are cancelled.
   mutating func erase(_ user: String) {
+    // A server that has ended stores nothing any more. The erasure goes on at the next start.
+    guard mode != .finished else { return }
     for id in sockets.ids where sockets[id]?.user == user {
       close(id, .erased)
       for conversation in sockets[id]?.subscriptions.keys.sorted() ?? [] {

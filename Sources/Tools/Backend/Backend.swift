@@ -297,19 +297,6 @@ public actor Backend {
     membership?.follow(self, setup)
   }
 
-  /// Prepares the removal of old messages. Returns `nil` if all are kept.
-  private func openKeeper(
-    _ services: [any Service]
-  ) async throws(BackendError) -> MessageKeeper? {
-    guard configuration.retention.isActive,
-      let shop = services.lazy.compactMap({ $0 as? ShopService }).first
-    else { return nil }
-    let node = membership?.node
-    return try await MessageKeeper(shop, configuration.retention, log: log) {
-      node?.holdsRole ?? true
-    }
-  }
-
   /// Returns the places of all services, of which another node may run some.
   private func places(of services: [any Service]) -> [BackendHandler.Place] {
     backendServices.map { type in

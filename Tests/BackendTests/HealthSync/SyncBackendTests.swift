@@ -256,7 +256,10 @@ import Testing
       #expect(try await Self.post(client, many).status == 503)
       #expect(try await Self.steps(client) == "[]")
       try FileManager.default.removeItem(atPath: scratch("filler"))
-      #expect(try await Self.post(client, few).body.contains(#""records":500"#))
+      var answer = try await Self.post(client, few)
+      // The store may notice the room only with the next attempt.
+      for _ in 0..<5 where answer.status == 503 { answer = try await Self.post(client, few) }
+      #expect(answer.body.contains(#""records":500"#), "\(answer)")
     }
   }
 }

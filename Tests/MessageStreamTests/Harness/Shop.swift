@@ -85,7 +85,7 @@ struct Shop {
     offset = 0
     for var message in retained {
       offset += 1
-      message.position = ShopPosition(epoch: epoch, offset: offset)
+      message.position = kind == .plain ? nil : ShopPosition(epoch: epoch, offset: offset)
       log.append(message)
     }
     ordered = log.sorted { $0.key < $1.key }

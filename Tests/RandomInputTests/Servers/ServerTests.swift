@@ -53,6 +53,7 @@ struct ServerTests {
     RandomInputs<SessionInputs>(seeds: 0..<60, acts: 150).expectSound(
       inputs: """
         restored opened received said unreadable drained overflowed gone produced ended stored drain
+        erased
         """,
       effects: "accept refuse send noticeDrain ping close drop run cancel store finished")
   }

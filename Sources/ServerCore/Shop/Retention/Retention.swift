@@ -193,8 +193,8 @@ public struct Retention: Sendable {
       let repeats = marks.contains { $0.isChanged && (log.isRead || $0.version > extent.head) }
       log.isStale = log.isStale || repeats
       let isEnd = marks.count < policy.readAtOnce
-      log.isRead = log.isRead || isEnd
       log.through = max(marks.last?.version ?? 0, isEnd ? extent.head : 0)
+      log.isRead = log.isRead || log.through >= extent.head
       logs[extent.shop] = log
       return work()
     case .beginning: return shorten(extent, log, marks)

@@ -102,7 +102,7 @@ final class TokenAuthority: Sendable {
     let result = verify(token)
     if case .success(let verified) = result {
       let user = verified.claims.user
-      guard user.isComposed, user != ShopServer.operatorUser else {
+      guard user.isComposed, !verified.claims.isOfOperator else {
         return .failure(Refusal(credential: .invalid(reason: Self.notUser)))
       }
       state.withLock {

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
@@ -97,6 +98,21 @@ final class MessageKeeper: Sendable {
     } catch {
       log.note(.retentionFailed, error.description)
       return .failed
+    }
+  }
+}
+
+extension Backend {
+  /// Prepares the removal of old messages. Returns `nil` if all are kept.
+  func openKeeper(
+    _ services: [any Service]
+  ) async throws(BackendError) -> MessageKeeper? {
+    guard configuration.retention.isActive,
+      let shop = services.lazy.compactMap({ $0 as? ShopService }).first
+    else { return nil }
+    let node = membership?.node
+    return try await MessageKeeper(shop, configuration.retention, log: log) {
+      node?.holdsRole ?? true
     }
   }
 }

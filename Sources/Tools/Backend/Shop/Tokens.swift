@@ -98,3 +98,8 @@ public struct Tokens: Sendable {
     KeyedHash.sha256(key: secret, over: input)
   }
 }
+
+extension Claims {
+  /// Whether the user is the one in whose name operators act.
+  var isOfOperator: Bool { user == ShopServer.operatorUser }
+}

@@ -46,23 +46,39 @@ import Testing
       #expect(page.head?.offset == 60)
       #expect(page.messages.last?.position == page.oldest)
       #expect(page.messages.count == Int(60 - (page.oldest?.offset ?? 0)) + 1)
-      let position = try #require(first.position)
-      let missed = try await client.page("after=\(position)&limit=5", token: token, events: true)
-      #expect(!missed.recovered && missed.oldest != nil)
-      let answer = try await client.follow(token: token, after: position.description, events: true)
-      #expect(answer.status == 101)
-      #expect(answer.headers["holdfast-after"] == nil)
+      try await Self.expectNothingBefore(#require(first.position), of: rig, token)
       let other = try rig.client()
       let again = try await other.post("secret 1", token: token, key: key)
       #expect(again.status == 410, "the original was removed, and is not stored again")
-      let metrics = try await other.ask("GET", "/metrics").body
-      #expect(metrics.contains("\nholdfast_retention_removed_messages_total "))
-      let lines = rig.lines.all.filter { $0.contains("messages_removed") }
-      #expect(!lines.isEmpty)
-      #expect(rig.lines.all.allSatisfy { !$0.contains("secret") })
+      try await Self.expectNotes(of: rig)
     }
-    // All that was posted may be removed but for the newest message, which keeps the head.
-    try await BackendRig.run(in: scratch("data")) {
+    try await keepsTheNewest(in: scratch("data"), head)
+  }
+
+  /// Expects that what follows a removed message is not sent as if it were complete.
+  private static func expectNothingBefore(
+    _ position: ShopPosition, of rig: BackendRig, _ token: String
+  ) async throws {
+    let client = try rig.client()
+    let missed = try await client.page("after=\(position)&limit=5", token: token, events: true)
+    #expect(!missed.recovered && missed.oldest != nil)
+    let answer = try await client.follow(token: token, after: position.description, events: true)
+    #expect(answer.status == 101)
+    #expect(answer.headers["holdfast-after"] == nil)
+  }
+
+  /// Expects metrics and a line of the log about a removal, without texts.
+  private static func expectNotes(of rig: BackendRig) async throws {
+    let metrics = try await rig.client().ask("GET", "/metrics").body
+    #expect(metrics.contains("\nholdfast_retention_removed_messages_total "))
+    let lines = rig.lines.all.filter { $0.contains("messages_removed") }
+    #expect(!lines.isEmpty)
+    #expect(rig.lines.all.allSatisfy { !$0.contains("secret") })
+  }
+
+  /// Expects that all may be removed but for the newest message, which keeps the head.
+  private func keepsTheNewest(in data: String, _ head: ShopPosition?) async throws {
+    try await BackendRig.run(in: data) {
       Self.configure(&$0)
       $0.retention.age.usual = .nanoseconds(1)
     } _: { rig in
@@ -73,7 +89,7 @@ import Testing
       let next = try await rig.client().post("next", token: token).message()
       #expect(next.position?.offset == 61)
     }
-    try await BackendRig.run(in: scratch("data")) { rig in
+    try await BackendRig.run(in: data) { rig in
       let page = try await Self.page("page=1&limit=100", of: rig, from: 60, rig.token())
       #expect(page.head?.offset == 61)
     }

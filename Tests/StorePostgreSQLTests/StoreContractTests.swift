@@ -50,12 +50,7 @@ struct StoreContractTests {
         let cut = LogCut(
           shop: shop, first: UInt64.random(in: 0...head + 2, using: &random.generator),
           now: Timestamp(nanoseconds: 0), keysSince: Timestamp(nanoseconds: .min))
-        #expect(try await log.remove(cut) == memory.remove(cut), "\(cut)")
-        #expect(
-          try await log.marks(of: shop, after: head / 2, limit: 3)
-            == memory.marks(of: shop, after: head / 2, limit: 3))
-        #expect(
-          try await log.extents(after: nil, limit: 9) == memory.extents(after: nil, limit: 9))
+        try await compare(log, memory, cut, after: head / 2)
       }
       let requests = (0..<random.generator.one([1, 1, 2, 9])).map { _ in random.request() }
       let found = await log.append(requests)
@@ -81,6 +76,16 @@ struct StoreContractTests {
     }
     await log.close()
     await node.close()
+  }
+
+  private func compare(
+    _ log: PostgreSQLMessageLog, _ memory: MemoryMessageLog, _ cut: LogCut, after: UInt64
+  ) async throws {
+    #expect(try await log.remove(cut) == memory.remove(cut), "\(cut)")
+    #expect(
+      try await log.marks(of: cut.shop, after: after, limit: 3)
+        == memory.marks(of: cut.shop, after: after, limit: 3))
+    #expect(try await log.extents(after: nil, limit: 9) == memory.extents(after: nil, limit: 9))
   }
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)

@@ -88,6 +88,11 @@ private func removesABeginning(_ log: any PrunableLog) async throws {
   try await room.expect(
     .changes(after: room.at(5), limit: 9), texts: [6, 7, 8, 9, 10], count: 5,
     "no event is missing after the last removed event")
+  try await recoversNothingBefore(room)
+  try await knowsNoRemovedMessage(log, room)
+}
+
+private func recoversNothingBefore(_ room: Filled) async throws {
   try await room.expect(
     .after(room.at(4), limit: 2), texts: [9, 10], recovered: false, count: 5,
     "a position before the last removed event is not recovered")
@@ -101,6 +106,9 @@ private func removesABeginning(_ log: any PrunableLog) async throws {
     .before(room.at(8), limit: 9), texts: [7, 6], count: 2, "the pages down end at the oldest one")
   try await room.expect(
     .before(room.at(3), limit: 9), texts: [], count: 0, "nothing lies before a removed message")
+}
+
+private func knowsNoRemovedMessage(_ log: any PrunableLog, _ room: Filled) async throws {
   let gone = StoreSamples.id(5)
   try ContractViolation.unless(
     try await log.shop(of: gone), is: nil, "a removed message is unknown")

@@ -26,7 +26,7 @@ import Testing
   @Test func `a phone that has all messages sees no gap when they are removed`() {
     let recording = Recording(
       .short([
-        (50, Action(.others, 20)), (100, Action(.remove, 1)),
+        (50, Action(.others, 20)), (80, Action(.loadOlder)), (100, Action(.remove, 1)),
         (150, Action(.unreachable, for: .seconds(20))), (200, Action(.others, 3)),
       ]))
     #expect(recording.outcome.findings.isEmpty)

@@ -61,10 +61,14 @@ extension StreamModel {
 
   /// Returns whether the messages of a gap that the pages have not reached were removed from the
   /// server, so that no page can close it.
-  func isRemoved(_ gap: ShopGap, _ page: Page) -> Bool {
+  ///
+  /// - Parameter reached: The oldest message on the pages, if they have any.
+  func isRemoved(_ gap: ShopGap, _ page: Page, reached: TimelineKey?) -> Bool {
     guard page.oldest != nil else { return false }
-    guard let position = gap.after.flatMap({ timeline[$0.id]?.position }) else { return true }
-    return page.hasRemoved(after: position)
+    guard let after = gap.after else { return true }
+    if let position = timeline[after.id]?.position { return page.hasRemoved(after: position) }
+    // Memory may not have the message before the gap. If pages reach it, nothing after it is removed.
+    return reached.map { $0 > after } ?? true
   }
 
   /// The gaps that pages of older messages may close.

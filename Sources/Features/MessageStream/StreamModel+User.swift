@@ -243,7 +243,7 @@ extension StreamModel {
     let edge = min(gap.before, fetch.reached ?? gap.before)
     // Messages below the edge of another gap belong to that gap.
     let meetsOther = edge < gap.before && holes[before: edge] != nil
-    if isLast, !meetsOther, !closes(gap, fetch), isRemoved(gap, page) {
+    if isLast, !meetsOther, !closes(gap, fetch), isRemoved(gap, page, reached: fetch.reached) {
       holes.shrink(gap, to: edge)
       history.removed = history.removed.filter { holes[before: $0] != nil }
       history.removed.insert(edge)

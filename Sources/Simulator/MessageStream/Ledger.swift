@@ -131,9 +131,19 @@ struct Ledger: StreamChecker {
     for message in retained { own[message.words]?.accepted += 1 }
   }
 
+  /// Returns the messages of the log without a beginning that the server removed before the phone
+  /// had shown any message of it. The phone's history begins after it, and nothing is missed.
+  private func due(_ oldest: ShopPosition?) -> ArraySlice<ShopMessage> {
+    guard let oldest else { return log[...] }
+    return log.drop { message in
+      guard let position = message.position, position.epoch == oldest.epoch else { return false }
+      return position.offset < oldest.offset && !shown.contains(message.id)
+    }
+  }
+
   /// Checks at the end of the run that every message of the log was shown or lies in a gap.
   mutating func conclude(_ facts: Facts) {
-    let missing = log.filter {
+    let missing = due(facts.own.oldest).filter {
       !shown.contains($0.id) && !removed.contains($0.id) && !facts.own.disk.hasGap(at: $0.key)
         && !(facts.own.pages == .stamp && lateness.isBeyond($0.id))
     }
@@ -167,6 +177,11 @@ extension StoredTimeline {
 
   /// Returns whether a gap that is visible to the reader may contain a message with this key.
   func hasGap(at key: TimelineKey) -> Bool {
-    gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }
+    gaps.contains { $0.spans(key) }
   }
+}
+
+extension ShopGap {
+  /// Returns whether the gap may contain a message with this key.
+  func spans(_ key: TimelineKey) -> Bool { key < before && after.map { $0 < key } ?? true }
 }

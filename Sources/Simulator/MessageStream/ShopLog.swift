@@ -139,6 +139,19 @@ struct ShopLog {
     for id in gone { images.followRemoval(of: id) }
   }
 
+  /// The position of the oldest event that is kept; `nil` if none was removed.
+  var oldest: ShopPosition? { log.page(.page(number: 1, limit: 0)).oldest }
+
+  /// Returns whether no page has messages of a gap, since the server has removed events of it.
+  ///
+  /// - Parameter position: The position of the last message before the gap, if it is known.
+  func hasRemoved(_ gap: ShopGap, after position: ShopPosition?) -> Bool {
+    guard oldest != nil else { return false }
+    let kept = log.page(.page(number: 1, limit: .max))
+    guard position.map({ kept.hasRemoved(after: $0) }) ?? true else { return false }
+    return !kept.messages.contains { gap.spans($0.key) }
+  }
+
   /// Makes only the newest `count` offsets available to clients that missed events.
   mutating func trim(keeping count: Int) {
     forgotten = max(forgotten, head.offset - min(head.offset, UInt64(max(0, count))))

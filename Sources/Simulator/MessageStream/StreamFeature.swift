@@ -161,6 +161,8 @@ public struct StreamState: Sendable {
   public var pages = PageOrder.stamp
   /// Whether the server stamps some messages late.
   public var stampsLate = false
+  /// The position of the oldest event that the server keeps; `nil` if it has removed none.
+  public var oldest: ShopPosition?
   public var isWhole = false
   public var memoryUse: MemoryUse
   /// The durable data of the phone.

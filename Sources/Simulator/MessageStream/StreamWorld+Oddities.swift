@@ -46,6 +46,20 @@ extension StreamWorld {
     noteImages()
   }
 
+  /// Removes all messages but the newest ones.
+  mutating func removeOld(keeping count: Int) {
+    backend.log.remove(keeping: count, at: serverWall)
+    kernel.checkers.views[0].phoneState.own.oldest = backend.log.oldest
+  }
+
+  /// Whether a page can close a gap, because the server has not removed the gap's messages.
+  var hasOpenGap: Bool {
+    let stored = disk
+    return stored.gaps.contains { gap in
+      !backend.log.hasRemoved(gap, after: gap.after.flatMap { stored.messages[$0.id]?.position })
+    }
+  }
+
   /// Whether the next message would fill the log up to the phone's last known position before the
   /// phone can detect that the log was restored.
   ///

@@ -197,7 +197,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .delete: delete(event.number)
     case .rivals: openRivals(event.number, index)
     case .trim: backend.log.trim(keeping: event.number)
-    case .remove: backend.log.remove(keeping: event.number, at: serverWall)
+    case .remove: removeOld(keeping: event.number)
     case .dieAfterNextPost: backend.deadlyPost = index
     case .dieAfterNextImage: backend.images.deadlyImage = index
     case .dieBeforeNextImagePost: backend.images.deadlyPost = index
@@ -691,10 +691,10 @@ extension StreamWorld {
     }
   }
 
-  /// Scrolls up until there are no older messages.
+  /// Scrolls up until there are no older messages, and no gaps but those of removed messages.
   private mutating func scroll() {
     for _ in 0..<2000 where !kernel.isAborted {
-      if !screen.hasMore, disk.gaps.isEmpty {
+      if !screen.hasMore, !hasOpenGap {
         if let text = screen.awaited { blame("not shown where history begins: \(text)") }
         return
       }

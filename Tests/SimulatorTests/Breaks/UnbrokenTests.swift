@@ -34,6 +34,22 @@ struct UnbrokenTests {
     #expect(found, "\(script.findings)")
   }
 
+  @Test(
+    arguments: [
+      (1, "never shown: 2 (m1, m2)"), (2, "never shown: 1 (m2)"), (3, nil), (5, nil),
+    ] as [(UInt64, String?)])
+  func `what was removed below the first message shown is not missed`(
+    oldest: UInt64, missing: String?
+  ) {
+    var script = Script()
+    script.accept(Self.all)
+    script.facts.own.oldest = ShopPosition(epoch: "e", offset: oldest)
+    script.show(Array(Self.all[2...]))
+    script.end()
+    let found = script.findings.map(\.detail).filter { $0.hasPrefix("never shown") }
+    #expect(found == [missing].compactMap { $0 })
+  }
+
   private static let faults: [Fault] =
     shown + changed + illustrated + sent + fetched + tried + stored + secret
 
@@ -45,6 +61,11 @@ struct UnbrokenTests {
     Fault(.reordered, "m1 was shown after m2") { $0.show([.number(2), .number(1)]) },
     Fault(.reordered, "edited and never shown: m2") { script in
       script.tick(at: 1, [.update(.edited([.number(2)]))])
+    },
+    Fault(.lost, "never shown: 1 (m2)") { script in
+      script.accept(all)
+      script.facts.own.oldest = ShopPosition(epoch: "e", offset: 3)
+      script.show([all[0], all[2], all[3], all[4]])
     },
     Fault(.lost, "received edits were not stored: m1 (edited)") { script in
       script.store(TimelineChange(messages: all))

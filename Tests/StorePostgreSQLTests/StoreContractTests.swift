@@ -53,11 +53,7 @@ struct StoreContractTests {
         try await compare(log, memory, cut, after: head / 2)
       }
       let requests = (0..<random.generator.one([1, 1, 2, 9])).map { _ in random.request() }
-      let found = await log.append(requests)
-      let wanted = await memory.append(requests)
-      for (index, request) in requests.enumerated() {
-        #expect((try? found[index].get()) == (try? wanted[index].get()), "\(request)")
-      }
+      await compare(log, memory, requests)
       for shop in shops {
         let head = try await memory.head(of: shop)
         #expect(try await log.head(of: shop) == head)
@@ -76,6 +72,16 @@ struct StoreContractTests {
     }
     await log.close()
     await node.close()
+  }
+
+  private func compare(
+    _ log: PostgreSQLMessageLog, _ memory: MemoryMessageLog, _ requests: [LogRequest]
+  ) async {
+    let found = await log.append(requests)
+    let wanted = await memory.append(requests)
+    for (index, request) in requests.enumerated() {
+      #expect((try? found[index].get()) == (try? wanted[index].get()), "\(request)")
+    }
   }
 
   private func compare(

@@ -54,6 +54,9 @@ class Cluster:
             node.data = peer.path(f"node-{name}")
         self.front, self.balancer, self.spreads = None, None, False
 
+    def token(self, *words, **options):
+        return self.nodes[0].token(*words, **options)
+
     def cut_reports(self):
         """Ends the connections for reports, or their server for a while."""
         if self.nats:

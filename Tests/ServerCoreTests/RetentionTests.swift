@@ -124,11 +124,13 @@ import Testing
     /// The marks of everything that is kept.
     var marks: [LogMark] { logs[shop].marks(after: 0, limit: .max) }
 
-    mutating func run(failing: Bool = false) {
+    /// Plays a run. A message may be edited before each read.
+    mutating func run(failing: Bool = false, editing number: UInt64? = nil) {
       steps = []
       var next = rules.begin(at: RetentionTests.time(seconds))
-      while let step = next {
+      while let step = next, steps.count < 1_000 {
         steps.append(step)
+        if let number, case .marks = step { edit(number) }
         let result: Retention.Answer = failing && steps.count > 1 ? .failed : answer(step)
         next = rules.take(result)
       }
@@ -217,6 +219,20 @@ import Testing
     stage.run()
     #expect(stage.marks.map(\.version) == [17])
     #expect(stage.rules.counts.messages == 9)
+  }
+
+  @Test func `edits all the time do not delay a removal`() throws {
+    var policy = RetentionPolicy()
+    policy.bytes.usual = 3_000
+    policy.readAtOnce = 2
+    var stage = try Stage(policy)
+    for _ in 1...8 { stage.post() }
+    stage.run()
+    for _ in 1...4 { stage.post() }
+    stage.edit(9)
+    stage.run(editing: 12)
+    #expect(stage.steps.count < 1_000)
+    #expect(stage.rules.counts.messages > 0)
   }
 
   @Test func `a failure ends the run, and the next one begins anew`() throws {

@@ -95,6 +95,8 @@ public struct Retention: Sendable {
   private var last: ShopID?
   private var reading = Reading.size
   private var removal: Removal?
+  /// The shop whose sizes were read again in this run.
+  private var readAgain: ShopID?
   /// The shop whose log was shortened last.
   private var shortened: ShopID?
   private var now = Timestamp(nanoseconds: 0)
@@ -117,7 +119,7 @@ public struct Retention: Sendable {
   public mutating func begin(at now: Timestamp) -> Step? {
     guard policy.isActive else { return nil }
     self.now = now
-    (counts, queue, last, removal) = (Counts(), [], nil, nil)
+    (counts, queue, last, removal, readAgain) = (Counts(), [], nil, nil, nil)
     isTidied = keysUntil.map { $0 < now } ?? false
     return .extents(after: nil, limit: policy.shopsAtOnce)
   }
@@ -169,7 +171,14 @@ public struct Retention: Sendable {
       if log.bytes <= most - most / 8 {
         log.isTooLarge = false
       } else if log.bytes > most, !log.isTooLarge {
-        if log.isStale { log = Log(oldest: extent.oldest) } else { log.isTooLarge = true }
+        // Events that arrive during the second read may count twice too. A third read would never end
+        // while messages are edited all the time.
+        if log.isStale, readAgain != extent.shop {
+          readAgain = extent.shop
+          log = Log(oldest: extent.oldest)
+        } else {
+          log.isTooLarge = true
+        }
       }
     }
     logs[extent.shop] = log

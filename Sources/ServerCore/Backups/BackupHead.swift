@@ -1,7 +1,7 @@
 public import HoldfastCore
 import HoldfastJSON
 
-/// What a backup says about itself, in its first member.
+/// The header of a backup, which is its first member.
 ///
 /// The encoded form is `{"format":1,"program":"0.1.0","made_at":"…","stores":[{"file":"…",
 /// "version":7}]}`. Unknown members are ignored.

@@ -64,7 +64,7 @@ public struct BackendConfiguration: Sendable {
   public var certificate: Certificate?
   /// The policy of shop messages.
   public var policy = ShopServerPolicy()
-  /// How long messages are kept, and how much room they may take.
+  /// The limits on the age and the size of stored messages.
   public var retention = RetentionPolicy()
   /// The policy of the relay.
   public var relay = RelayServerPolicy()

@@ -18,7 +18,7 @@ struct LogRate {
     var leftOut: UInt64 = 0
   }
 
-  /// What is limited: an event, and among requests those that failed or were not admitted.
+  /// A kind of line that is limited: an event, or requests that failed or were not admitted.
   private struct Kind: Hashable {
     var event: LogLine.Event
     var isFailure: Bool

@@ -48,7 +48,7 @@ public struct Retention: Sendable {
     public init() {}
   }
 
-  /// What is known about a log.
+  /// The known state of a log.
   private struct Log: Sendable {
     /// The offset of the oldest event that is kept.
     var oldest: UInt64
@@ -71,7 +71,7 @@ public struct Retention: Sendable {
     init(oldest: UInt64) { (self.oldest, through) = (oldest, oldest - 1) }
   }
 
-  /// What the marks of a step are for.
+  /// The purpose of a read of marks.
   private enum Reading: Sendable {
     case size
     case beginning

@@ -19,7 +19,7 @@ public struct PerShop<Value: Sendable & Hashable>: Sendable, Hashable {
   public var isSet: Bool { usual != nil || shops.values.contains { $0 != nil } }
 }
 
-/// How long messages are kept, and how much room those of a shop may take.
+/// The limits on the age and the size of the messages of each shop.
 public struct RetentionPolicy: Sendable, Hashable {
   /// The age from which a message is removed. It counts from its newest edit.
   public var age = PerShop<Duration>()

@@ -42,7 +42,7 @@ final class BackupReader {
   ///
   /// - Parameter directory: The directory to which they are written, except for the note; `nil` if
   ///   they are only compared.
-  /// - Returns: What the backup says about itself; `nil` if the task was cancelled.
+  /// - Returns: The header of the backup; `nil` if the task was cancelled.
   func unpack(to directory: String?) throws(BackupError) -> BackupHead? {
     let head = try readHead()
     let stores = Set(head.stores.map(\.file))

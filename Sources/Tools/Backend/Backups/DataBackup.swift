@@ -11,7 +11,7 @@ import HoldfastStorage
 /// All stores are copied as of one moment. The other files are copied so that each image that a store
 /// knows is there: images before and after that moment, unfinished uploads and secrets after it.
 public struct DataBackup: Sendable {
-  /// What a backup contains.
+  /// The result of a backup.
   public struct Report: Sendable, Hashable {
     /// The size of the file in bytes.
     public var bytes: Int

@@ -9,9 +9,9 @@ import HoldfastStorage
 ///
 /// Until everything is there and checked, a note in the directory keeps backends from using it.
 public struct DataRestore: Sendable {
-  /// What a backup contains.
+  /// The contents of a backup.
   public struct Report: Sendable, Hashable {
-    /// What the backup says about itself.
+    /// The header of the backup.
     public var head: BackupHead
     /// The number of files of the data directory in it, with the stores.
     public var files: Int

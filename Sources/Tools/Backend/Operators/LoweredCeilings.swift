@@ -3,8 +3,8 @@ public import HoldfastServerCore
 extension BackendConfiguration {
   /// Lowers maximums of sockets, in proportion, to what the limit on descriptors allows.
   ///
-  /// Nothing changes if all of them can be reached, if there is no limit, or if too little would be
-  /// left; see `DescriptorLimit`.
+  /// The maximums stay as they are if the descriptors suffice, if their number is unlimited, or if it
+  /// is too small; see `DescriptorLimit`.
   ///
   /// - Parameter ceilings: Those of `.streams`, `.phones` and `.sessions` that may be lowered, such as
   ///   those that nobody has chosen.

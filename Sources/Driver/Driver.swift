@@ -26,6 +26,8 @@ package actor Driver<M: Journaled> {
   private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
+  /// The alarm that ends the wait for an input at the deadline.
+  private let alarm: any ClockAlarm
   private let journal: Journal<M>?
   private let perform: Perform
   private var phase = Phase.new
@@ -60,7 +62,9 @@ package actor Driver<M: Journaled> {
     self.machine = machine
     deadline = machine.deadline
     self.clock = clock
-    inbox = Inbox(limit: inboxLimit)
+    let inbox = Inbox<M.Input>(limit: inboxLimit)
+    self.inbox = inbox
+    alarm = clock.makeAlarm { inbox.nudge() }
     self.journal = journal
     self.perform = perform
     last = clock.now
@@ -210,13 +214,9 @@ package actor Driver<M: Journaled> {
   }
 
   private func waitForInput(or deadline: Instant?) async {
-    guard let deadline else { return await inbox.waitForInput() }
-    await withTaskGroup(of: Void.self) { [clock, inbox] group in
-      group.addTask { try? await clock.wait(until: deadline) }
-      group.addTask { await inbox.waitForInput() }
-      await group.next()
-      group.cancelAll()
-    }
+    if let deadline { alarm.set(at: deadline) }
+    await inbox.waitForInput()
+    alarm.clear()
   }
 }
 

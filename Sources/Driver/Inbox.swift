@@ -64,7 +64,14 @@ package final class Inbox<Input: Sendable>: Sendable {
     return input
   }
 
-  /// Waits until an input is queued, the inbox is closed, or the task is cancelled.
+  /// Ends the driver's wait for an input, or the next one if it does not wait.
+  func nudge() {
+    let wake = state.withLock { $0.nudge() }
+    wake()
+  }
+
+  /// Waits until an input is queued, `nudge` is called, the inbox is closed, or the task is
+  /// cancelled.
   ///
   /// Only the driver may wait, with one call at a time.
   func waitForInput() async {
@@ -119,6 +126,8 @@ extension Inbox {
     private var waiting: [Waiting] = []
     private var reader: CheckedContinuation<Void, Never>?
     private var isClosed = false
+    /// Whether the next wait ends at once.
+    private var isNudged = false
     private var tickets: UInt64 = 0
 
     init(limit: Int) {
@@ -199,9 +208,17 @@ extension Inbox {
       _ continuation: CheckedContinuation<Void, Never>, unless cancelled: Bool
     ) -> Wake {
       precondition(reader == nil, "an inbox has one reader")
-      guard count == 0, !isClosed, !cancelled else { return { continuation.resume() } }
+      defer { isNudged = false }
+      guard count == 0, !isClosed, !cancelled, !isNudged else {
+        return { continuation.resume() }
+      }
       reader = continuation
       return {}
+    }
+
+    mutating func nudge() -> Wake {
+      isNudged = reader == nil
+      return wakeReader()
     }
 
     mutating func wakeReader() -> Wake {

@@ -67,6 +67,10 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
   }
 }
 
+extension CurlNetwork: ThreadedNetwork {
+  package var eventThread: EventThread { EventThread(lifetime.loop.executor, owner: lifetime) }
+}
+
 /// The owner of the loop. It keeps the thread running as long as a handle exists.
 private final class Lifetime: Sendable {
   let loop: NetworkLoop

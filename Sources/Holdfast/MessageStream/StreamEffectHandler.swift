@@ -40,7 +40,7 @@ actor StreamEffectHandler: EffectHandler {
     images = OutboxImages(of: configuration.shop, in: parts.store.directory)
     uploads = ImageUploads(api.images, images, of: configuration.shop, clock: clock)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
-    tasks = EffectTasks(sink)
+    tasks = EffectTasks(sink, on: network.sharedThread)
     updates = UpdateChannel(overflow: Self.overflow, unreadOverflow: Self.unreadOverflow)
     backpressure = StoreBackpressure(clock: clock, timeLimit: StoreBackpressure.timeLimit)
   }

@@ -81,6 +81,7 @@ public final class HeldSession: Sendable, AsyncSequence {
         clock: ports.clock),
       first: [.restored(stored, conversation: conversation, at: wall)]
         + (conversation.map { [.follow(conversation: $0)] } ?? []) + [.start],
+      on: network.sharedThread,
       onEnd: storage.closing(store))
   }
 

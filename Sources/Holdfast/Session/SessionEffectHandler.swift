@@ -34,7 +34,7 @@ actor SessionEffectHandler: EffectHandler {
     let sink = InputSink<SessionModel>()
     sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
-    tasks = EffectTasks(sink)
+    tasks = EffectTasks(sink, on: network.sharedThread)
     updates = UpdateChannel(
       overflow: Self.overflow, unreadOverflow: Self.unreadOverflow, bytes: \.bytes)
     // A response arrives only once on a connection, so no message is dropped even if the store is

@@ -39,7 +39,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     sockets = SocketPool(
       network, policy: policy,
       credentials: vault.map { .vault($0, configuration.placement) } ?? .none)
-    tasks = EffectTasks(sink)
+    tasks = EffectTasks(sink, on: network.sharedThread)
     updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
     (self.configuration, self.sink, self.vault) = (configuration, sink, vault)
     openTimeout = policy.establish.openTimeout

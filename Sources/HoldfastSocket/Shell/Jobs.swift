@@ -1,4 +1,5 @@
 package import HoldfastCore
+package import HoldfastPorts
 import Synchronization
 
 /// A set of tasks that run outside the driver and post the inputs that they return.
@@ -16,10 +17,14 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
   }
 
   private let sink: InputSink<M>
+  private let thread: EventThread?
   private let state = Mutex(State())
 
-  package init(_ sink: InputSink<M>) {
-    self.sink = sink
+  /// Creates a set without tasks.
+  ///
+  /// - Parameter thread: The thread on which the work begins. It must not compute for long there.
+  package init(_ sink: InputSink<M>, on thread: EventThread? = nil) {
+    (self.sink, self.thread) = (sink, thread)
   }
 
   /// Starts work, unless the set is stopped.
@@ -33,7 +38,7 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
       state.last += 1
       let id = state.last
       if let name { state.names[name] = id }
-      state.tasks[id] = Task { [sink] in
+      state.tasks[id] = Task(on: thread) { [sink] in
         let input = await work()
         // Cancelled work has already been removed, so its result is not posted.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }

@@ -47,10 +47,11 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   ///   - device: The monitors of the device, whose initial state is the machine's first input;
   ///     `nil` for no monitors.
   ///   - inputs: The inputs that follow the initial state of the device.
+  ///   - thread: The thread for the driver and the effects; `nil` for the shared threads.
   ///   - onEnd: A function that runs after everything has ended, including the journal.
   package init(
     _ start: MachineStart<S.Model>, _ effectHandler: S, clock: any LinkClock,
-    device: Device<Input>? = nil, first inputs: [Input] = [],
+    device: Device<Input>? = nil, first inputs: [Input] = [], on thread: EventThread? = nil,
     onEnd: @escaping @Sendable () async -> Void = {}
   ) {
     let driver = Driver(machine: start.machine, clock: clock, journal: start.journal) {
@@ -63,7 +64,7 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     }
     (self.effectHandler, self.driver) = (effectHandler, driver)
     commands = CommandQueue(driver)
-    task = Task {
+    task = Task(on: thread) {
       await Self.run(driver, device)
       await effectHandler.end()
       await start.journal?.close()

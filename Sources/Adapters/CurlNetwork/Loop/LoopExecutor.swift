@@ -6,8 +6,9 @@ import Synchronization
   import Glibc
 #endif
 
-/// An executor that runs one actor on one thread. The thread sleeps while there is no work.
-final class LoopExecutor: SerialExecutor {
+/// An executor that runs one actor, and tasks that prefer it, on one thread. The thread sleeps while
+/// there is no work.
+final class LoopExecutor: SerialExecutor, TaskExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var isStopping = false
@@ -103,7 +104,8 @@ extension LoopExecutor {
     while true {
       let (jobs, isStopping) = takeNews()
       for job in jobs {
-        unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        unsafe job.runSynchronously(
+          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
       }
       if isStopping, !hasNews, loop.assumeIsolated({ $0.isIdle }) { break }
       loop.assumeIsolated { $0.turn() }

@@ -148,7 +148,8 @@ extension NetworkLoop {
     if socket.deadline == nil { timed.remove(id) } else { timed.insert(id) }
     if socket.mustDeliver {
       socket.isDelivering = true
-      Task { await deliver(id, socket.deliver) }
+      let deliver = socket.deliver
+      Task(executorPreference: executor) { await self.deliver(id, deliver) }
     } else if socket.isFinished {
       sockets[id] = nil
     }

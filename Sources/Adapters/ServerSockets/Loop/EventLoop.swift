@@ -3,11 +3,12 @@ import Glibc
 import HoldfastCore
 import Synchronization
 
-/// A thread that runs the jobs of an actor and, between jobs, a driver function.
+/// A thread that runs the jobs of an actor, those of tasks that prefer it and, between jobs, a
+/// driver function.
 ///
 /// The driver blocks in a wait of its own. When a job arrives, a write to `wakeDescriptor` ends the
 /// wait.
-final class EventLoop: SerialExecutor {
+final class EventLoop: SerialExecutor, TaskExecutor {
   private let mailbox: Mailbox
 
   /// Starts the thread. It blocks all signals, so that a write to a closed peer does not raise
@@ -125,7 +126,9 @@ private final class Mailbox: Sendable {
     blockSignals()
     while let (letters, driver) = next() {
       for letter in letters {
-        unsafe letter.job.runSynchronously(on: letter.loop.asUnownedSerialExecutor())
+        unsafe letter.job.runSynchronously(
+          isolatedTo: letter.loop.asUnownedSerialExecutor(),
+          taskExecutor: letter.loop.asUnownedTaskExecutor())
       }
       if let driver {
         driver()

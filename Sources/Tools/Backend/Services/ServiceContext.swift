@@ -368,7 +368,7 @@ extension ServiceContext {
   private mutating func commit(_ writes: [S.Write]) {
     writeQueue = .busy(waiting: [])
     let store = store
-    start {
+    start(on: hub.executor) {
       await S.commit(writes, to: store)
     } then: { runner, stored, elapsed in
       runner.committed(stored, after: elapsed)
@@ -412,13 +412,13 @@ extension ServiceContext {
   }
 
   private func start(
-    on queue: FileQueue? = nil,
+    on executor: (any TaskExecutor)?,
     _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
     then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>], Duration) -> Void
   ) {
     guard let inject else { return }
     let log = log
-    Task.detached(executorPreference: queue) {
+    Task.detached(executorPreference: executor) {
       let began = BootClock().now
       let stored = await work()
       let elapsed = began.duration(to: BootClock().now)

@@ -30,6 +30,7 @@ package actor Driver<M: Journaled> {
   private let alarm: any ClockAlarm
   private let journal: Journal<M>?
   private let perform: Perform
+  private let thread: EventThread
   private var phase = Phase.new
   private var last: Instant
   /// The number of inputs whose effects have all been performed.
@@ -55,9 +56,11 @@ package actor Driver<M: Journaled> {
   /// - Parameters:
   ///   - inboxLimit: The number of queued inputs at which `post` waits.
   ///   - journal: The journal that records every step before the effects are performed.
+  ///   - thread: The thread of the driver. Effects are performed fastest by an actor of the same
+  ///     thread.
   package init(
     machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
-    perform: @escaping Perform
+    on thread: EventThread = .queue("holdfast.driver"), perform: @escaping Perform
   ) {
     self.machine = machine
     deadline = machine.deadline
@@ -66,9 +69,11 @@ package actor Driver<M: Journaled> {
     self.inbox = inbox
     alarm = clock.makeAlarm { inbox.nudge() }
     self.journal = journal
-    self.perform = perform
+    (self.perform, self.thread) = (perform, thread)
     last = clock.now
   }
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
 
   /// The number of `waitUntil` calls that are waiting.
   package var waiterCount: Int { waiters.count }

@@ -35,6 +35,10 @@ package final class Inbox<Input: Sendable>: Sendable {
   ///   while waiting.
   @discardableResult
   package func post(contentsOf inputs: [Input]) async -> Bool {
+    if !Task.isCancelled, let wake = state.withLock({ $0.postAll(inputs[...]) }) {
+      wake()
+      return true
+    }
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
       state.withLock {
@@ -162,11 +166,15 @@ extension Inbox {
     }
 
     mutating func tryPost(_ input: Input) -> (Bool, Wake) {
-      guard !isClosed, waiting.isEmpty, count < limit else {
-        counters.refused += 1
-        return (false, {})
-      }
-      return (true, append([input]))
+      if let wake = postAll([input]) { return (true, wake) }
+      counters.refused += 1
+      return (false, {})
+    }
+
+    /// Queues inputs if there is room for all of them now. Otherwise it returns `nil`.
+    mutating func postAll(_ inputs: ArraySlice<Input>) -> Wake? {
+      guard !isClosed, waiting.isEmpty, count + inputs.count <= limit else { return nil }
+      return append(inputs)
     }
 
     mutating func withdraw(_ ticket: UInt64) -> Wake {

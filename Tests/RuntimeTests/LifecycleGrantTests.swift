@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastDriver
 import HoldfastPorts
 import HoldfastSocket
 import Testing
@@ -98,6 +99,7 @@ extension FakeLifecycle {
 
 /// A handler whose effect for the background waits for the gate.
 private actor LifeHandler: EffectHandler {
+  let thread = EventThread.queue("holdfast.test")
   static let background = 1
   static let other = 2
 

@@ -1,4 +1,6 @@
 import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
@@ -97,6 +99,7 @@ import Testing
 
 /// A handler whose updates are the numbers that a bell says.
 private actor BellHandler: EffectHandler {
+  let thread = EventThread.queue("holdfast.test")
   /// The number for which the link fails for good, after the gate has opened.
   static let fail = 0
   /// The number for which the link works, after the gate has opened.

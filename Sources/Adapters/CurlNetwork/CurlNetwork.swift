@@ -69,6 +69,8 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
 
 extension CurlNetwork: ThreadedNetwork {
   package var eventThread: EventThread { EventThread(lifetime.loop.executor, owner: lifetime) }
+
+  package var threadCounters: ThreadCounters { lifetime.loop.executor.counters }
 }
 
 /// The owner of the loop. It keeps the thread running as long as a handle exists.

@@ -30,6 +30,9 @@ public actor SocketServer<Handler: SocketHandler> {
     self.handler = handler
   }
 
+  /// The counts of the loop's thread so far.
+  package nonisolated var threadCounters: ThreadCounters { loop.counters }
+
   /// The executor that runs the actor on the loop's thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.asUnownedSerialExecutor()

@@ -34,20 +34,23 @@ public enum SendState: Sendable, Hashable, Codable {
 /// or the user discards it.
 public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// The items, oldest first.
-  public internal(set) var items: [Item] = []
+  @inlinable public var items: [Item] { list }
+  @usableFromInline var list: [Item] = []
   /// The maximum number of items that `add` accepts. Items restored from a store are always kept.
   public let limit: Int
   /// The items whose last attempt may have reached the server although no response arrived.
-  public internal(set) var unsure: Set<UUID128> = []
+  @inlinable public var unsure: Set<UUID128> { doubtful }
+  @usableFromInline var doubtful: Set<UUID128> = []
   /// Whether credentials were rejected. If so, no item is sent until new credentials are available.
-  public private(set) var awaitsCredentials = false
+  @inlinable public var awaitsCredentials: Bool { isRefused }
+  @usableFromInline var isRefused = false
   /// The items that the store does not contain yet. They must not be sent.
   @usableFromInline var unstored: Set<UUID128> = []
   /// The attempts under way, oldest first.
   @usableFromInline var tries: [Try] = []
-  private var lastTry: UInt64 = 0
+  @usableFromInline var lastTry: UInt64 = 0
   /// For each ordering key, the instant before which none of its items is sent.
-  @usableFromInline private(set) var pauses: [Item.OrderingKey: Instant] = [:]
+  @usableFromInline var pauses: [Item.OrderingKey: Instant] = [:]
 
   /// An attempt that awaits a response.
   public struct Try: Sendable, Hashable {
@@ -61,6 +64,15 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
     public var until: Instant
     /// The generation of the credentials with which the attempt was sent.
     public var credentials: UInt64
+
+    @inlinable
+    init(
+      id: UUID128, number: TryID, orderingKey: Item.OrderingKey, until: Instant,
+      credentials: UInt64
+    ) {
+      (self.id, self.number, self.orderingKey) = (id, number, orderingKey)
+      (self.until, self.credentials) = (until, credentials)
+    }
   }
 
   /// Creates an empty queue of at most `limit` items.
@@ -69,37 +81,45 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   }
 }
 
+// Functions that a machine uses in every step are inlinable, so that they are specialized for the
+// item type.
+
 // Items.
 extension SendQueue {
   /// Returns the item with this id.
-  public subscript(id: UUID128) -> Item? { items.first { $0.id == id } }
+  @inlinable
+  public subscript(id: UUID128) -> Item? { list.first { $0.id == id } }
 
   /// The number of items that are not stored and would be lost with the process.
+  @inlinable
   public var unstoredCount: Int { unstored.count }
 
   /// Returns whether the item is stored.
+  @inlinable
   public func isStored(_ id: UUID128) -> Bool { !unstored.contains(id) }
 
   /// Adds an item, which the caller must store now. Returns false if the queue is full.
+  @inlinable
   public mutating func add(_ item: Item) -> Bool {
-    guard items.count < limit else { return false }
-    items.append(item)
+    guard list.count < limit else { return false }
+    list.append(item)
     unstored.insert(item.id)
     return true
   }
 
   /// Replaces an item with a newer value of the same id and ordering key, and keeps its state.
   public mutating func replace(_ item: Item) {
-    guard let index = items.firstIndex(where: { $0.id == item.id }) else { return }
+    guard let index = list.firstIndex(where: { $0.id == item.id }) else { return }
     precondition(
-      items[index].orderingKey == item.orderingKey, "an item of a send queue keeps its ordering key"
+      list[index].orderingKey == item.orderingKey, "an item of a send queue keeps its ordering key"
     )
-    let state = items[index].state
-    items[index] = item
-    items[index].state = state
+    let state = list[index].state
+    list[index] = item
+    list[index].state = state
   }
 
   /// Notes that an item was stored. Returns the item if it may now be sent.
+  @inlinable
   public mutating func stored(_ id: UUID128) -> Item? {
     guard unstored.remove(id) != nil, let item = self[id], case .queued = item.state else {
       return nil
@@ -113,21 +133,22 @@ extension SendQueue {
   /// arrived.
   public mutating func restore(_ stored: [Item]) {
     let known = Set(stored.map { $0.id })
-    items = stored + items.filter { !known.contains($0.id) }
-    unsure.formUnion(known)
+    list = stored + list.filter { !known.contains($0.id) }
+    doubtful.formUnion(known)
   }
 
   /// Removes an item that the server confirmed or the user discarded.
+  @inlinable
   public mutating func remove(_ id: UUID128) {
-    items.removeAll { $0.id == id }
+    list.removeAll { $0.id == id }
     unstored.remove(id)
-    unsure.remove(id)
+    doubtful.remove(id)
     endTry(of: id)
   }
 
   /// Marks items as not received by the server. Returns the ids of those that were unsure.
   public mutating func clearUnsure(_ ids: Set<UUID128>) -> Set<UUID128> {
-    defer { unsure.subtract(ids) }
+    defer { doubtful.subtract(ids) }
     return unsure.intersection(ids)
   }
 
@@ -136,8 +157,7 @@ extension SendQueue {
   public func mayHaveArrived(_ id: UUID128) -> Bool { unsure.contains(id) || sending(id) != nil }
 }
 
-// Attempts. Functions that a machine uses in every step are inlinable, so that they are specialized
-// for the item type.
+// Attempts.
 extension SendQueue {
   /// Returns the attempt of an item that is under way.
   @inlinable
@@ -150,7 +170,7 @@ extension SendQueue {
     for sending in tries { due = min(due ?? sending.until, sending.until) }
     guard !awaitsCredentials, !pauses.isEmpty else { return due }
     for (key, instant) in pauses where !isSending(key) {
-      guard items.contains(where: { $0.orderingKey == key && waits($0) }) else { continue }
+      guard list.contains(where: { $0.orderingKey == key && waits($0) }) else { continue }
       due = min(due ?? instant, instant)
     }
     return due
@@ -158,7 +178,7 @@ extension SendQueue {
 
   /// The oldest item that is stored and has not failed. It may be under way.
   @inlinable
-  public var oldestQueued: Item? { items.first(where: waits) }
+  public var oldestQueued: Item? { list.first(where: waits) }
 
   /// Returns whether an item with an ordering key may be sent now.
   @inlinable
@@ -170,12 +190,13 @@ extension SendQueue {
   ///
   /// - Parameter isAllowed: A function that returns whether an item may be sent when its turn
   ///   comes. If it returns false, later items with the same ordering key wait too.
+  @inlinable
   public mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
   ) -> Item? {
     var held: Set<Item.OrderingKey> = []
-    let found = items.first { item in
+    let found = list.first { item in
       guard waits(item), mayTry(item.orderingKey, at: now), !held.contains(item.orderingKey) else {
         return false
       }
@@ -195,19 +216,22 @@ extension SendQueue {
   }
 
   /// Ends the attempts under way because their connection was lost. Their items become unsure.
+  @inlinable
   public mutating func abandon() {
-    unsure.formUnion(tries.map { $0.id })
+    doubtful.formUnion(tries.map { $0.id })
     tries = []
   }
 
   /// Returns an item whose attempt timed out. The caller decides how to continue.
+  @inlinable
   public func expired(at now: Instant) -> UUID128? { tries.first { $0.until <= now }?.id }
 
   /// Ends an attempt without a response. The item becomes unsure and waits for its turn again.
+  @inlinable
   public mutating func release(_ id: UUID128) {
     guard sending(id) != nil else { return }
     endTry(of: id)
-    unsure.insert(id)
+    doubtful.insert(id)
   }
 
   /// Extends the time-out of an attempt because the server has the item and is processing it.
@@ -228,55 +252,55 @@ extension SendQueue {
     generator: inout RandomSource
   ) -> Item? {
     endTry(of: id)
-    guard let index = items.firstIndex(where: { $0.id == id }),
-      case .queued(let tries) = items[index].state
+    guard let index = list.firstIndex(where: { $0.id == id }),
+      case .queued(let tries) = list[index].state
     else { return nil }
-    if isUnsure { unsure.insert(id) }
+    if isUnsure { doubtful.insert(id) }
     guard let wait = schedule.wait(before: tries, atLeast: retryAfter, generator: &generator) else {
       return fail(id, "no answer from the server")
     }
-    items[index].state = .queued(tries: tries + 1)
-    pauses[items[index].orderingKey] = now.advanced(by: wait)
-    return items[index]
+    list[index].state = .queued(tries: tries + 1)
+    pauses[list[index].orderingKey] = now.advanced(by: wait)
+    return list[index]
   }
 
   /// Ends an attempt whose credentials were rejected. Attempts then wait for new credentials,
   /// unless these have arrived in the meantime.
   public mutating func waitForCredentials(_ id: UUID128, newerThan present: UInt64) {
-    awaitsCredentials = sending(id)?.credentials == present
+    isRefused = sending(id)?.credentials == present
     endTry(of: id)
   }
 
   /// Allows attempts again with new credentials.
-  public mutating func credentialsRenewed() { awaitsCredentials = false }
+  public mutating func credentialsRenewed() { isRefused = false }
 
   /// Marks an item as failed, so that it is not retried automatically. Returns the item with its
   /// new state.
   public mutating func fail(_ id: UUID128, _ reason: String) -> Item? {
     endTry(of: id)
-    guard let index = items.firstIndex(where: { $0.id == id }) else { return nil }
-    items[index].state = .failed(reason: reason)
-    return items[index]
+    guard let index = list.firstIndex(where: { $0.id == id }) else { return nil }
+    list[index].state = .failed(reason: reason)
+    return list[index]
   }
 
   /// Queues a failed item again at the user's request. Returns the item with its new state.
   public mutating func retry(_ id: UUID128) -> Item? {
-    guard let index = items.firstIndex(where: { $0.id == id }),
-      case .failed = items[index].state
+    guard let index = list.firstIndex(where: { $0.id == id }),
+      case .failed = list[index].state
     else { return nil }
-    items[index].state = .queued(tries: 0)
-    pauses[items[index].orderingKey] = nil
-    return items[index]
+    list[index].state = .queued(tries: 0)
+    pauses[list[index].orderingKey] = nil
+    return list[index]
   }
 
   /// Counts an attempt that could not begin as failed if it is the item's first. Returns the item
   /// with its new state.
   public mutating func postpone(_ id: UUID128) -> Item? {
-    guard let index = items.firstIndex(where: { $0.id == id }),
-      items[index].state == .queued(tries: 0)
+    guard let index = list.firstIndex(where: { $0.id == id }),
+      list[index].state == .queued(tries: 0)
     else { return nil }
-    items[index].state = .queued(tries: 1)
-    return items[index]
+    list[index].state = .queued(tries: 1)
+    return list[index]
   }
 
   /// Delays the items with an ordering key at least until `instant`.
@@ -305,18 +329,20 @@ extension SendQueue {
     tries.contains { $0.orderingKey == key }
   }
 
-  private mutating func endTry(of id: UUID128) { tries.removeAll { $0.id == id } }
+  @inlinable
+  mutating func endTry(of id: UUID128) { tries.removeAll { $0.id == id } }
 }
 
 extension SendQueue: SelfChecking {
+  @inlinable
   public func check(_ check: inout InvariantCheck) {
     check.require(
-      unstored.count <= items.count && unsure.count <= items.count,
+      unstored.count <= list.count && unsure.count <= list.count,
       "send queue: state of an item ends with the item")
-    check.require(tries.count <= items.count, "send queue: an item has one try at a time")
+    check.require(tries.count <= list.count, "send queue: an item has one try at a time")
     guard check.isThorough else { return }
-    let ids = Set(items.map { $0.id })
-    check.require(ids.count == items.count, "send queue: an item is in it once")
+    let ids = Set(list.map { $0.id })
+    check.require(ids.count == list.count, "send queue: an item is in it once")
     check.require(
       unstored.isSubset(of: ids) && unsure.isSubset(of: ids),
       "send queue: it knows nothing of items that are gone")

@@ -1,6 +1,7 @@
 import HoldfastBottleLink
 import HoldfastSocket
 import HoldfastCore
+import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastStorage
@@ -9,6 +10,7 @@ import Synchronization
 
 /// The effect handler of a bottle. It uses the radio and the store, and delivers updates.
 actor BottleEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let central: any Central
@@ -21,7 +23,10 @@ actor BottleEffectHandler: EffectHandler {
   private var writing: Task<Void, Never>?
   private var keeping: Task<Void, Never>?
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(_ configuration: BottleLinkConfiguration, _ store: any DrinkStore) {
+    thread = .queue("holdfast.bottle")
     (central, self.store) = (configuration.radio, store)
     clock = configuration.ports.clock
     tasks = EffectTasks(sink)

@@ -1,12 +1,15 @@
 import HoldfastHealthRelay
 import HoldfastSocket
 import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
 import HoldfastHealth
 import HoldfastWire
 
 /// The effect handler of a pull. It sends requests to the backend, reads health data, and holds the
 /// messages produced.
 actor PullEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink = InputSink<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI
@@ -21,7 +24,10 @@ actor PullEffectHandler: EffectHandler {
   /// A server accepts a request body of 64 KiB. The remainder is for the fields around the message.
   private static let maxMessageBytes = 60_000
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {
+    thread = .queue("holdfast.pull")
     (self.api, self.answer) = (api, answer)
     tasks = EffectTasks(sink)
   }

@@ -1,6 +1,7 @@
 import HoldfastHealthRelay
 import HoldfastSocket
 import HoldfastCore
+import HoldfastDriver
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastFeaturePorts
@@ -10,6 +11,7 @@ import HoldfastWire
 /// The effect handler of a relay. It uses the sockets, reads answers, shows the notification, and
 /// delivers updates.
 actor RelayEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration
@@ -20,10 +22,13 @@ actor RelayEffectHandler: EffectHandler {
   /// The messages of prepared answers, until the model discards them.
   private var answers: [WorkID: [[UInt8]]] = [:]
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(
     _ configuration: RelayConfiguration, _ network: any SocketDialer & HTTPClient,
     _ store: any HealthReading
   ) {
+    thread = network.eventThread(or: "holdfast.relay")
     self.configuration = configuration
     self.store = store
     updates = UpdateChannel(overflow: Self.overflow)

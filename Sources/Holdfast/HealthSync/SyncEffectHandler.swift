@@ -1,6 +1,7 @@
 import HoldfastHealthSync
 import HoldfastSocket
 import HoldfastCore
+import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastStorage
@@ -9,6 +10,7 @@ import Synchronization
 
 /// The effect handler of a sync. It uses the source, the files, the queue store and the uploads.
 actor SyncEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink: InputSink<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration
@@ -19,11 +21,14 @@ actor SyncEffectHandler: EffectHandler {
   private let wakes = GrantedWakes()
   private let early = EarlyEnds()
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(
     _ configuration: SyncConfiguration, _ files: PayloadFiles, _ queue: any SyncQueueStore,
     _ http: any HTTPClient
   ) {
     let sink = InputSink<SyncModel>()
+    thread = .queue("holdfast.sync")
     (self.configuration, self.files, self.queue) = (configuration, files, queue)
     self.sink = sink
     let tokens = configuration.tokens

@@ -43,7 +43,7 @@ public final class ShopStream: Sendable, AsyncSequence {
         reachability: ports.reachability(of: host), lifecycle: ports.lifecycle,
         network: parts.network, clock: ports.clock),
       first: [.realtime(configuration.realtime), .open(at: ports.clock.wall)],
-      on: parts.network.sharedThread, onEnd: onEnd)
+      onEnd: onEnd)
   }
 
   /// The iterator of a stream's updates.

@@ -1,5 +1,6 @@
 import HoldfastSocket
 import HoldfastCore
+import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastStorage
@@ -9,6 +10,7 @@ import HoldfastMessageStream
 /// The effect handler of a message stream. It uses the sockets, the REST interface and the store,
 /// and delivers updates.
 actor StreamEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   let outcomes = SendOutcomes()
@@ -25,8 +27,11 @@ actor StreamEffectHandler: EffectHandler {
   private let backpressure: StoreBackpressure
   private var isReaderBehind = false
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(_ configuration: StreamConfiguration, _ parts: StreamParts) {
     let network = parts.network
+    thread = network.eventThread(or: "holdfast.stream")
     clock = parts.ports.clock
     self.configuration = configuration
     store = parts.store
@@ -40,7 +45,7 @@ actor StreamEffectHandler: EffectHandler {
     images = OutboxImages(of: configuration.shop, in: parts.store.directory)
     uploads = ImageUploads(api.images, images, of: configuration.shop, clock: clock)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
-    tasks = EffectTasks(sink, on: network.sharedThread)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow, unreadOverflow: Self.unreadOverflow)
     backpressure = StoreBackpressure(clock: clock, timeLimit: StoreBackpressure.timeLimit)
   }
@@ -236,7 +241,7 @@ actor StreamEffectHandler: EffectHandler {
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
     backpressure.close()
-    tasks.start {
+    tasks.start(on: thread) {
       [store, backpressure, signals, shop = configuration.shop] () throws(StoreFailure) in
       defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)

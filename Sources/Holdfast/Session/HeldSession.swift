@@ -81,7 +81,6 @@ public final class HeldSession: Sendable, AsyncSequence {
         clock: ports.clock),
       first: [.restored(stored, conversation: conversation, at: wall)]
         + (conversation.map { [.follow(conversation: $0)] } ?? []) + [.start],
-      on: network.sharedThread,
       onEnd: storage.closing(store))
   }
 

@@ -1,6 +1,7 @@
 import HoldfastSocket
 import HoldfastKeyedHashing
 import HoldfastCore
+import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts
@@ -14,6 +15,7 @@ actor SessionEffectHandler: EffectHandler {
   /// The work of which there is at most one piece at a time.
   private enum Work: Hashable, Sendable { case key }
 
+  let thread: EventThread
   let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
   /// The callers that wait for answers.
@@ -27,14 +29,17 @@ actor SessionEffectHandler: EffectHandler {
   /// The most recently read key.
   private var key = ""
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(
     _ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient,
     _ store: any ClientSessionStore
   ) {
     let sink = InputSink<SessionModel>()
+    thread = network.eventThread(or: "holdfast.session")
     sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
-    tasks = EffectTasks(sink, on: network.sharedThread)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(
       overflow: Self.overflow, unreadOverflow: Self.unreadOverflow, bytes: \.bytes)
     // A response arrives only once on a connection, so no message is dropped even if the store is
@@ -179,7 +184,7 @@ actor SessionEffectHandler: EffectHandler {
   /// only after a success.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
-    tasks.start { [store, backpressure] () throws(StoreFailure) in
+    tasks.start(on: thread) { [store, backpressure] () throws(StoreFailure) in
       let news = try await store.commit(change)
       backpressure.open()
       return .committed(id, news)

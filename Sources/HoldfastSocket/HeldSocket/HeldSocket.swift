@@ -95,7 +95,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       device: Device(
         reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
         clock: ports.clock),
-      first: [.restored(stored.messages), .start], on: network.sharedThread, onEnd: { claim.end() })
+      first: [.restored(stored.messages), .start], onEnd: { claim.end() })
   }
 
   /// Creates a socket with the default configuration, which starts to connect at once.

@@ -1,11 +1,13 @@
 import Foundation
 import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastDriver
 import HoldfastPorts
 import Synchronization
 
 /// The effect handler of a held socket, which manages its connections, outbox store and events.
 actor HeldSocketEffectHandler: EffectHandler {
+  let thread: EventThread
   let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
   private let configuration: SocketConfiguration
@@ -24,11 +26,14 @@ actor HeldSocketEffectHandler: EffectHandler {
   /// The latest attempt, and the token that its request and its greeting contain.
   private var used: (attempt: AttemptID, token: String?)?
 
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
+
   init(
     _ configuration: SocketConfiguration, _ settings: SocketSettings,
     _ network: any SocketDialer & HTTPClient
   ) {
     let sink = InputSink<SocketModel>()
+    thread = network.eventThread(or: "holdfast.socket")
     let policy = settings.policy
     let clock = configuration.ports.clock
     let vault = configuration.tokens.map { tokens in
@@ -39,7 +44,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     sockets = SocketPool(
       network, policy: policy,
       credentials: vault.map { .vault($0, configuration.placement) } ?? .none)
-    tasks = EffectTasks(sink, on: network.sharedThread)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
     (self.configuration, self.sink, self.vault) = (configuration, sink, vault)
     openTimeout = policy.establish.openTimeout

@@ -17,21 +17,23 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
   }
 
   private let sink: InputSink<M>
-  private let thread: EventThread?
   private let state = Mutex(State())
 
   /// Creates a set without tasks.
-  ///
-  /// - Parameter thread: The thread on which the work begins. It must not compute for long there.
-  package init(_ sink: InputSink<M>, on thread: EventThread? = nil) {
-    (self.sink, self.thread) = (sink, thread)
+  package init(_ sink: InputSink<M>) {
+    self.sink = sink
   }
 
   /// Starts work, unless the set is stopped.
   ///
   /// Named work can be cancelled by its name. It cancels and replaces earlier work of the same
   /// name.
-  package func start(_ name: Name? = nil, _ work: @escaping Work) {
+  ///
+  /// - Parameter thread: The thread on which the work begins, where it must not compute for long;
+  ///   `nil` for the shared threads.
+  package func start(
+    _ name: Name? = nil, on thread: EventThread? = nil, _ work: @escaping Work
+  ) {
     state.withLock { state in
       guard !state.isStopped else { return }
       if let name { state.cancel(name) }
@@ -49,10 +51,11 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
 
   /// Starts work that posts its result, or the input that `failing` returns for its error.
   package func start<Failure: Error>(
-    _ name: Name? = nil, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
+    _ name: Name? = nil, on thread: EventThread? = nil,
+    _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
     failing: @escaping @Sendable (Failure) -> M.Input
   ) {
-    start(name) {
+    start(name, on: thread) {
       do throws(Failure) {
         return try await work()
       } catch {

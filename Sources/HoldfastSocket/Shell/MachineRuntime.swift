@@ -11,6 +11,8 @@ package protocol EffectHandler: Actor {
   associatedtype Model: Journaled
   associatedtype Update: Sendable
 
+  /// The thread of the handler, which is also that of its driver.
+  nonisolated var thread: EventThread { get }
   /// The sink to which the handler posts inputs.
   nonisolated var sink: InputSink<Model> { get }
   /// The channel through which the handler delivers updates to the app.
@@ -47,16 +49,15 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   ///   - device: The monitors of the device, whose initial state is the machine's first input;
   ///     `nil` for no monitors.
   ///   - inputs: The inputs that follow the initial state of the device.
-  ///   - thread: The thread for the driver and the effects; `nil` for the shared threads.
   ///   - onEnd: A function that runs after everything has ended, including the journal.
   package init(
     _ start: MachineStart<S.Model>, _ effectHandler: S, clock: any LinkClock,
-    device: Device<Input>? = nil, first inputs: [Input] = [], on thread: EventThread? = nil,
+    device: Device<Input>? = nil, first inputs: [Input] = [],
     onEnd: @escaping @Sendable () async -> Void = {}
   ) {
-    let driver = Driver(machine: start.machine, clock: clock, journal: start.journal) {
-      effect, _ in await effectHandler.perform(effect)
-    }
+    let driver = Driver(
+      machine: start.machine, clock: clock, journal: start.journal, on: effectHandler.thread
+    ) { effect, _ in await effectHandler.perform(effect) }
     effectHandler.sink.open(to: driver)
     let present = device?.present() ?? []
     for input in present + inputs where !driver.tryPost(input) {
@@ -64,7 +65,7 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     }
     (self.effectHandler, self.driver) = (effectHandler, driver)
     commands = CommandQueue(driver)
-    task = Task(on: thread) {
+    task = Task(on: effectHandler.thread) {
       await Self.run(driver, device)
       await effectHandler.end()
       await start.journal?.close()

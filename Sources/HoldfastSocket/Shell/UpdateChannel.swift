@@ -194,17 +194,13 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   }
 
   fileprivate func next(of loop: UInt64, endsAtFailure: Bool) async -> Update? {
-    await withTaskCancellationHandler {
+    // An update that waits is taken without the cost of a suspension.
+    if let answer = take(of: loop, endsAtFailure: endsAtFailure, orWait: nil) {
+      return answer.update
+    }
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let reader = Reader(loop: loop, continuation: continuation)
-        // The cancellation state is read under the lock. An earlier cancellation is detected here,
-        // and a later one finds the reader.
-        let (answer, older, observers) = state.withLock { state in
-          state.take(
-            for: reader, unless: Task.isCancelled, endsAtFailure: endsAtFailure, load(of:))
-        }
-        older?.continuation.resume(returning: nil)
-        for observer in observers { observer.resume() }
+        let answer = take(of: loop, endsAtFailure: endsAtFailure, orWait: continuation)
         if let answer { continuation.resume(returning: answer.update) }
       }
     } onCancel: {
@@ -213,6 +209,22 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
       }
       reader?.continuation.resume(returning: nil)
     }
+  }
+
+  /// Takes the answer to an iterator, or lets `continuation` wait for it.
+  ///
+  /// The cancellation state is read under the lock. An earlier cancellation is detected here, and a
+  /// later one finds the reader.
+  private func take(
+    of loop: UInt64, endsAtFailure: Bool, orWait continuation: CheckedContinuation<Update?, Never>?
+  ) -> State.Answer? {
+    let (answer, older, observers) = state.withLock { state in
+      state.take(
+        for: loop, continuation, unless: Task.isCancelled, endsAtFailure: endsAtFailure, load(of:))
+    }
+    older?.continuation.resume(returning: nil)
+    for observer in observers { observer.resume() }
+    return answer
   }
 
   package func end() {
@@ -260,25 +272,31 @@ extension UpdateChannel.State {
     return observers
   }
 
+  /// An update, or `nil` at the end.
+  fileprivate struct Answer {
+    var update: Update?
+  }
+
   /// The answer to a reader if it need not wait, the reader that it replaces, and the observers to
   /// resume because there is now room.
   fileprivate typealias Taken = (
-    answer: (update: Update?, Void)?, older: UpdateChannel<Update>.Reader?,
+    answer: Answer?, older: UpdateChannel<Update>.Reader?,
     observers: [CheckedContinuation<Void, Never>]
   )
 
-  /// Takes an update for a reader, or lets it wait. It ends if a newer iterator reads.
+  /// Takes an update for an iterator, or lets its continuation wait. The iterator ends if a newer
+  /// one reads.
   fileprivate mutating func take(
-    for reader: UpdateChannel<Update>.Reader, unless isCancelled: Bool, endsAtFailure: Bool,
-    _ size: (Update) -> Int
+    for loop: UInt64, _ continuation: CheckedContinuation<Update?, Never>?,
+    unless isCancelled: Bool, endsAtFailure: Bool, _ size: (Update) -> Int
   ) -> Taken {
-    if isCancelled || reader.loop != 0 && reader.loop < readingLoop { return ((nil, ()), nil, []) }
-    readingLoop = max(readingLoop, reader.loop)
+    if isCancelled || loop != 0 && loop < readingLoop { return (Answer(), nil, []) }
+    readingLoop = max(readingLoop, loop)
     endsReader = endsAtFailure
-    let older = self.reader.take()
+    let older = reader.take()
     guard taken < waiting.count else {
-      if isEnded || endsReader && final.current != nil { return ((nil, ()), older, []) }
-      self.reader = reader
+      if isEnded || endsReader && final.current != nil { return (Answer(), older, []) }
+      reader = continuation.map { .init(loop: loop, continuation: $0) }
       return (nil, older, [])
     }
     let update = waiting[taken]
@@ -291,7 +309,7 @@ extension UpdateChannel.State {
       taken = 0
     }
     let isThereRoom = load <= UpdateChannel<Update>.limit / 2
-    return ((update, ()), older, isThereRoom ? takeObservers() : [])
+    return (Answer(update: update), older, isThereRoom ? takeObservers() : [])
   }
 }
 

@@ -148,6 +148,13 @@ public actor Backend {
     return running.sockets
   }
 
+  /// Returns the counts of the loop's thread so far.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
+  package func threadCounters() throws(BackendError) -> ThreadCounters {
+    try sockets().threadCounters
+  }
+
   /// Returns what tells the users of the backend.
   ///
   /// - Throws: `.notRunning` if the backend is not running.

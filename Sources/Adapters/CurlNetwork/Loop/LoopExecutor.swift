@@ -1,3 +1,4 @@
+import HoldfastCore
 import Synchronization
 
 #if canImport(Darwin)
@@ -6,7 +7,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// An executor that runs one actor, and tasks that prefer it, on one thread. The thread sleeps while
+/// An executor that runs actors, and tasks that prefer it, on one thread. The thread sleeps while
 /// there is no work.
 final class LoopExecutor: SerialExecutor, TaskExecutor {
   private struct Inbox {
@@ -15,6 +16,7 @@ final class LoopExecutor: SerialExecutor, TaskExecutor {
     /// Whether the inbox has changed since the thread last read it. Only the first change of a
     /// burst writes to the pipe.
     var hasNews = false
+    var counters = ThreadCounters()
   }
 
   private let inbox = Mutex(Inbox())
@@ -41,8 +43,14 @@ final class LoopExecutor: SerialExecutor, TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    signal { $0.jobs.append(job) }
+    signal {
+      $0.jobs.append(job)
+      $0.counters.jobs += 1
+    }
   }
+
+  /// The counts of the thread so far.
+  var counters: ThreadCounters { inbox.withLock(\.counters) }
 
   /// Ends the thread once the actor has no work in progress.
   func stop() {
@@ -58,12 +66,15 @@ final class LoopExecutor: SerialExecutor, TaskExecutor {
   }
 
   private func signal(_ change: (inout sending Inbox) -> Void) {
+    let isElsewhere = isIsolatingCurrentContext() != true
     let mustWrite = inbox.withLock { inbox in
       change(&inbox)
-      defer { inbox.hasNews = true }
-      return !inbox.hasNews
+      let mustWrite = !inbox.hasNews && isElsewhere
+      inbox.hasNews = true
+      if mustWrite { inbox.counters.wakes += 1 }
+      return mustWrite
     }
-    guard mustWrite, isIsolatingCurrentContext() != true else { return }
+    guard mustWrite else { return }
     var byte: UInt8 = 1
     _ = unsafe write(wakeWriter, &byte, 1)
   }
@@ -99,25 +110,43 @@ extension LoopExecutor {
     return true
   }
 
+  /// The maximum number of times that jobs queue further jobs before the sockets have their turn.
+  private static let mostRounds = 32
+
   private func run(_ loop: NetworkLoop) {
     thread.store(Self.currentThread, ordering: .releasing)
+    var jobs: [UnownedJob] = []
     while true {
-      let (jobs, isStopping) = takeNews()
-      for job in jobs {
-        unsafe job.runSynchronously(
-          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-      }
+      let isStopping = runJobs(&jobs)
       if isStopping, !hasNews, loop.assumeIsolated({ $0.isIdle }) { break }
       loop.assumeIsolated { $0.turn() }
     }
     loop.assumeIsolated { $0.release() }
   }
 
-  private func takeNews() -> (jobs: [UnownedJob], isStopping: Bool) {
+  /// Runs the queued jobs, and those that they queue. Returns whether the thread should end.
+  ///
+  /// - Parameter jobs: An empty array, whose storage is used.
+  private func runJobs(_ jobs: inout [UnownedJob]) -> Bool {
+    var isStopping = false
+    for _ in 0..<Self.mostRounds {
+      isStopping = takeNews(&jobs)
+      if jobs.isEmpty { break }
+      for job in jobs {
+        unsafe job.runSynchronously(
+          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      }
+      jobs.removeAll(keepingCapacity: true)
+    }
+    return isStopping
+  }
+
+  /// Takes the queued jobs. Returns whether the thread should end.
+  private func takeNews(_ jobs: inout [UnownedJob]) -> Bool {
     inbox.withLock { inbox in
       inbox.hasNews = false
-      defer { inbox.jobs.removeAll(keepingCapacity: true) }
-      return (inbox.jobs, inbox.isStopping)
+      swap(&inbox.jobs, &jobs)
+      return inbox.isStopping
     }
   }
 

@@ -48,6 +48,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     mailbox.wake()
   }
 
+  /// The counts of the thread so far.
+  var counters: ThreadCounters { mailbox.counters }
+
   func enqueue(_ job: consuming ExecutorJob) {
     mailbox.post(Mailbox.Letter(job: UnownedJob(job), loop: self))
   }
@@ -74,6 +77,7 @@ private final class Mailbox: Sendable {
     var driver: (@Sendable () -> Void)?
     var isSignalled = false
     var isFinished = false
+    var counters = ThreadCounters()
   }
 
   let descriptor: Int32
@@ -94,8 +98,13 @@ private final class Mailbox: Sendable {
   }
 
   func post(_ letter: Letter) {
-    signal { $0.letters.append(letter) }
+    signal {
+      $0.letters.append(letter)
+      $0.counters.jobs += 1
+    }
   }
+
+  var counters: ThreadCounters { state.withLock(\.counters) }
 
   func drive(with driver: (@Sendable () -> Void)?) {
     signal { $0.driver = driver }
@@ -110,11 +119,12 @@ private final class Mailbox: Sendable {
   }
 
   /// Applies a change. Only the first change since the thread last read the state writes to the
-  /// descriptor.
+  /// descriptor, unless the thread runs jobs and reads the state again before it waits.
   private func signal(_ change: (inout State) -> Void) {
     let isFirst = state.withLock { state in
       change(&state)
       defer { state.isSignalled = true }
+      if !state.isSignalled { state.counters.wakes += 1 }
       return !state.isSignalled
     }
     if isFirst { eventfd_write(descriptor, 1) }
@@ -124,12 +134,15 @@ private final class Mailbox: Sendable {
   func run() {
     owner.store(UInt(pthread_self()), ordering: .relaxed)
     blockSignals()
-    while let (letters, driver) = next() {
+    var rounds = 0
+    while let (letters, driver) = next(after: rounds) {
       for letter in letters {
         unsafe letter.job.runSynchronously(
           isolatedTo: letter.loop.asUnownedSerialExecutor(),
           taskExecutor: letter.loop.asUnownedTaskExecutor())
       }
+      rounds = letters.isEmpty || rounds == Self.mostRounds ? 0 : rounds + 1
+      guard rounds == 0 else { continue }
       if let driver {
         driver()
       } else if letters.isEmpty {
@@ -138,15 +151,21 @@ private final class Mailbox: Sendable {
     }
   }
 
-  /// Takes the waiting jobs. The descriptor is drained first, so that a later job writes to it
-  /// again.
-  private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
-    var count = eventfd_t()
-    unsafe eventfd_read(descriptor, &count)
+  /// The maximum number of times that jobs queue further jobs before the driver has its turn.
+  private static let mostRounds = 32
+
+  /// Takes the waiting jobs. `nil` means that the thread ends.
+  ///
+  /// The descriptor is drained first, so that a later job writes to it again.
+  private func next(after rounds: Int) -> ([Letter], driver: (@Sendable () -> Void)?)? {
+    if rounds == 0 {
+      var count = eventfd_t()
+      unsafe eventfd_read(descriptor, &count)
+    }
     return state.withLock { state in
-      state.isSignalled = false
       if state.isFinished { return nil }
       defer { state.letters = [] }
+      state.isSignalled = !state.letters.isEmpty && rounds < Self.mostRounds
       return (state.letters, state.driver)
     }
   }

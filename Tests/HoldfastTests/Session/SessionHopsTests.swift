@@ -1,0 +1,55 @@
+import Foundation
+import Holdfast
+import HoldfastBackend
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastSession
+import HoldfastTestKit
+import Testing
+
+/// Tests of how often a message passes between tasks and threads.
+@Suite(.timeLimit(.minutes(10))) struct SessionHopsTests {
+  private static let count: UInt64 = 200
+  /// The greatest number of jobs on the phone's thread for a prompt, its answer and the record that
+  /// it was shown. It is the measured number, rounded up.
+  private static let mostPhoneJobs = 16.0
+  /// The same on the server's thread.
+  private static let mostServerJobs = 12.0
+
+  @Test func `a prompt and its answer take few jobs on the phone and on the server`() async throws {
+    let scratch = try Scratch()
+    let backend = Backend(
+      BackendConfiguration(dataDirectory: scratch("data")), stores: [MemorySessionStore()])
+    let url = try await backend.start().session
+    let key = try scratch.text(of: "data/session-key")
+    var configuration = SessionConfiguration(url, storage: .memory) { key }
+    configuration.ports.network = try configuration.ports.openNetwork(allowsPlaintext: true)
+    let network = try #require(configuration.ports.network as? any ThreadedNetwork)
+    let session = try await HeldSession(configuration)
+    // The first answer shows that the session is connected.
+    try await answer(1, in: session)
+    let (phone, server) = (network.threadCounters, try await backend.threadCounters())
+    try await answer(Self.count, in: session)
+    let phoneJobs = network.threadCounters - phone
+    let serverJobs = try await backend.threadCounters() - server
+    print("phone", phoneJobs, "server", serverJobs)
+    #expect(Double(phoneJobs.jobs) / Double(Self.count) <= Self.mostPhoneJobs)
+    #expect(Double(serverJobs.jobs) / Double(Self.count) <= Self.mostServerJobs)
+    await session.close()
+    await backend.kill()
+  }
+
+  /// Sends prompts one after the other, each once the answer to the one before is shown.
+  private func answer(_ count: UInt64, in session: HeldSession) async throws {
+    var left = count
+    session.prompt("hello")
+    for await update in session {
+      guard case .message(_, _, let news) = update else { continue }
+      session.markShown(through: news)
+      left -= 1
+      if left == 0 { return }
+      session.prompt("hello")
+    }
+  }
+}

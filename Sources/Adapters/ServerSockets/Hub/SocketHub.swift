@@ -19,9 +19,10 @@ import HoldfastProtocols
   /// The state for connections that are accepted from now on. Open connections keep theirs.
   var tls: TLSContext?
   let poller: Poller
+  let loop: EventLoop
   /// The executor of the loop's thread, for tasks whose result the handler needs. They must not
   /// compute for long.
-  public let executor: any TaskExecutor
+  public var executor: any TaskExecutor { loop }
   /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
@@ -61,7 +62,7 @@ import HoldfastProtocols
       throw .system(call: "epoll_ctl", errno: cause)
     }
     unsafe scratch = .allocate(byteCount: Self.scratchBytes, alignment: 16)
-    executor = loop
+    self.loop = loop
     now = Clock.now
   }
 

@@ -35,8 +35,13 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     mailbox.finish()
   }
 
-  /// A descriptor that is readable while a job is waiting.
+  /// A descriptor that becomes readable when a job is waiting.
   var wakeDescriptor: Int32 { mailbox.descriptor }
+
+  /// Empties `wakeDescriptor`, which a wait has reported. Only the thread calls this method.
+  func drainWake() {
+    mailbox.drain()
+  }
 
   /// Sets the function to call between jobs. If it is `nil`, the thread sleeps until the next job.
   func drive(with driver: (@Sendable () -> Void)?) {
@@ -155,14 +160,8 @@ private final class Mailbox: Sendable {
   private static let mostRounds = 32
 
   /// Takes the waiting jobs. `nil` means that the thread ends.
-  ///
-  /// The descriptor is drained first, so that a later job writes to it again.
   private func next(after rounds: Int) -> ([Letter], driver: (@Sendable () -> Void)?)? {
-    if rounds == 0 {
-      var count = eventfd_t()
-      unsafe eventfd_read(descriptor, &count)
-    }
-    return state.withLock { state in
+    state.withLock { state in
       if state.isFinished { return nil }
       defer { state.letters = [] }
       state.isSignalled = !state.letters.isEmpty && rounds < Self.mostRounds
@@ -173,6 +172,13 @@ private final class Mailbox: Sendable {
   private func sleep() {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     unsafe poll(&wanted, 1, -1)
+    drain()
+  }
+
+  /// Empties the descriptor. The thread takes the waiting jobs afterwards, so none is overlooked.
+  func drain() {
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
   }
 
   private func blockSignals() {

@@ -31,11 +31,11 @@ import Testing
 
   private static func page(
     _ numbers: [UInt64], hasNext: Bool = false, recovered: Bool = true, through: UInt64? = nil,
-    oldest: UInt64 = 50
+    oldest: UInt64? = 50
   ) -> Page {
     Page(
       messages: numbers.map { Harness.message($0) }, hasNext: hasNext, head: Harness.at(60),
-      recovered: recovered, through: through.map(Harness.at), oldest: Harness.at(oldest))
+      recovered: recovered, through: through.map(Harness.at), oldest: oldest.map(Harness.at))
   }
 
   private static func shown(_ harness: Harness) -> [StreamUpdate] {
@@ -115,6 +115,40 @@ import Testing
     #expect(harness.model.gaps == [gap])
   }
 
+  @Test func `a catch-up that a removal overtakes shows a gap from where it began`() {
+    var harness = Self.behind()
+    // Message 12 was edited at 30, so that it is left to a later page.
+    harness.answer(Self.page([11, 13], hasNext: true, through: 13, oldest: nil))
+    let limit = StreamHarness.settings.catchUpPage
+    #expect(harness.fetches.last?.query == .changes(after: Harness.at(13), limit: limit))
+    harness.answer(Self.page([60], recovered: false))
+    #expect(harness.fetches.last?.query == .changes(after: Harness.at(49), limit: limit))
+    harness.answer(Self.page([50], through: 60))
+    #expect(harness.model.timeline.messages.map(\.position?.offset) == [10, 11, 13, 50])
+    #expect(harness.model.gaps == [Self.gap])
+  }
+
+  @Test func `the gap ends at the first message of a later page, and no cursor is stored before`()
+    throws
+  {
+    var harness = Self.behind()
+    harness.answer(Self.page([60], recovered: false))
+    var edited = Harness.message(30)
+    (edited.changed, edited.isEdited, edited.updatedAt) = (Harness.at(50), true, Harness.wall)
+    var page = Self.page([], hasNext: true, through: 50)
+    page.messages = [edited]
+    harness.answer(page)
+    #expect(harness.model.gaps == [])
+    #expect(harness.model.recovery.cursor.position == Harness.at(50))
+    harness.answer(Self.page([51, 52], hasNext: true, through: 52))
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(51).key)
+    #expect(harness.model.gaps == [gap])
+    let moved = try #require(harness.commits.first { $0.cursor?.position?.offset ?? 0 > 10 })
+    #expect(moved.gaps == [gap])
+    harness.answer(Self.page([60], through: 60))
+    #expect(Self.shown(harness) == [.gap(gap)])
+  }
+
   @Test func `the reader goes on below such a gap, which stays`() throws {
     var harness = Self.behind()
     harness.answer(Self.page([60], recovered: false))
@@ -154,6 +188,60 @@ import Testing
     harness.answer(Self.page([60, 50]))
     #expect(harness.model.gaps == [Self.gap])
     #expect(harness.model.recovery.cursor.position == Harness.at(60))
+  }
+
+  @Test(arguments: [(10, false), (11, false), (12, true)] as [(UInt64, Bool)])
+  func `after a long absence an empty page leaves the gap to the next message`(
+    oldest: UInt64, isGap: Bool
+  ) throws {
+    var harness = Self.absent([10])
+    harness.answer(Self.page([], oldest: oldest))
+    #expect(harness.model.gaps == [])
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: Harness.at(60)))
+    harness.receive(Harness.message(61))
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(61).key)
+    #expect(harness.model.gaps == (isGap ? [gap] : []))
+  }
+
+  /// Returns a message of another log with the same offset.
+  private static func moved(_ number: UInt64) -> ShopMessage {
+    var message = Harness.message(number)
+    message.position = ShopPosition(epoch: "f", offset: number)
+    return message
+  }
+
+  @Test func `a new log without any message leaves the gap to the next message`() {
+    var harness = Self.behind()
+    let head = Self.moved(60).position
+    harness.answer(Page(messages: [], hasNext: false, head: head, recovered: false, oldest: head))
+    #expect(harness.model.gaps == [])
+    #expect(harness.model.recovery.cursor.position == head)
+    harness.receive(Self.moved(61))
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(61).key)
+    #expect(harness.model.gaps == [gap])
+  }
+
+  @Test func `a new log without its beginning does not close a gap of the earlier log`() {
+    let stored = [UInt64(10), 60].map { Harness.message($0) }
+    let gap = ShopGap(after: stored[0].key, before: stored[1].key)
+    let cursor = ShopCursor(position: stored[1].position, wholeAt: Harness.wall)
+    var harness = Harness()
+    harness.model = StreamModel(settings: StreamHarness.settings, seed: 1)
+    harness.give(.open(at: Harness.wall))
+    harness.give(.loaded(TimelineSnapshot(messages: stored, cursor: cursor, gaps: [gap])))
+    harness.effects = []
+    harness.give(.loadOlder)
+    let head = Self.moved(60).position
+    harness.answer(Page(messages: [], hasNext: false, head: head, recovered: false))
+    let limit = StreamHarness.settings.historyPage
+    #expect(harness.fetches.last?.query == .page(number: 1, limit: limit))
+    harness.answer(
+      Page(
+        messages: [Self.moved(60), Self.moved(50)], hasNext: false, head: head,
+        oldest: Self.moved(50).position))
+    #expect(harness.model.gaps == [Self.gap])
+    #expect(Self.shown(harness) == [])
   }
 
   @Test(arguments: [nil, 10] as [UInt64?])

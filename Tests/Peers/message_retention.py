@@ -58,73 +58,113 @@ class Client:
         return json.loads(body)["data"]
 
 
+def version(entry):
+    return offset(entry.get("changed") or entry["position"])
+
+
 class Ledger:
-    """What the server has accepted: the offset of each post, and the posts that were deleted."""
+    """What the server has accepted: the offset of each post, its version, and the posts that were deleted."""
 
     def __init__(self):
-        self.lock, self.posts, self.deleted = threading.Lock(), {}, set()
+        self.lock, self.posts, self.versions, self.deleted = threading.Lock(), {}, {}, set()
 
     def post(self, message):
         with self.lock:
-            self.posts[message["id"]] = offset(message["position"])
+            self.posts[message["id"]] = self.versions[message["id"]] = offset(message["position"])
 
-    def delete(self, message_id):
+    def edit(self, message):
         with self.lock:
-            self.deleted.add(message_id)
+            self.versions[message["id"]] = version(message)
+
+    def delete(self, deletion):
+        with self.lock:
+            self.deleted.add(deletion["message_id"])
+            self.versions[deletion["message_id"]] = version(deletion)
+
+
+class Gap:
+    """Events that were removed before a reader came to them, and the part of the history that it shows as a gap.
+
+    Pages of events bring a message at its version. So between two pages of a catch-up, messages that were posted
+    before the cursor and edited after it have not come yet, and are removed by their versions as well. The gap that is
+    shown therefore begins where the catch-up began, not at the cursor.
+    """
+
+    def __init__(self, base, cursor, last):
+        self.base, self.cursor, self.last = base, cursor, last
+
+    def removed(self, event):
+        return self.cursor < event <= self.last
+
+    def spans(self, place):
+        return self.base < place <= self.last
+
+    def __repr__(self):
+        return f"{self.cursor + 1}...{self.last} shown from {self.base + 1}"
 
 
 class Reader:
-    """A client that keeps messages by id, and notes the gaps of which it is told."""
+    """A client that keeps the versions of messages by id, and notes the gaps of which it is told."""
 
-    def __init__(self, name, client, pause):
-        self.name, self.client, self.pause = name, client, pause
-        self.cursor, self.seen, self.gaps, self.last = None, {}, [], 0
+    def __init__(self, name, client, pause, limit=100, rest=0.0):
+        self.name, self.client, self.pause, self.limit, self.rest = name, client, pause, limit, rest
+        self.cursor, self.base, self.seen, self.gaps = None, 0, {}, []
 
     def begin(self):
         page = self.client.page(page=1, limit=100)
         self.cursor = page["head"]
         check(f"{self.name}: messages before the first post", [], page["messages"])
 
-    def catch_up(self):
-        """Fetches what follows the cursor. Returns once nothing does."""
+    def catch_up(self, wait=time.sleep):
+        """Fetches what follows the cursor, with a rest after each page. Returns once nothing does."""
+        self.base = offset(self.cursor)
         while True:
-            page = self.client.page(after=self.cursor, limit=100)
+            page = self.client.page(after=self.cursor, limit=self.limit)
             if not page["recovered"]:
                 self.pass_gap(page)
                 continue
-            versions = [offset(entry.get("changed") or entry["position"]) for entry in page["messages"]]
+            versions = [version(message) for message in page["messages"]]
             check(f"{self.name}: the order of a page", sorted(versions), versions)
             check_that(f"{self.name}: a page after {self.cursor}",
                        not versions or versions[0] > offset(self.cursor), "later events", versions[:1])
             for message in page["messages"]:
-                self.seen[message["id"]] = offset(message["position"])
+                self.seen[message["id"]] = version(message)
             for deletion in page["deleted"]:
                 self.seen.pop(deletion["message_id"], None)
             self.cursor = page["through"]
             if not page["pagination"]["has_next"]:
                 return
+            if self.rest:
+                wait(self.rest)
 
     def pass_gap(self, page):
         oldest = page.get("oldest")
         check_that(f"{self.name}: a position that is not recovered, of the same log", oldest and
                    oldest.rsplit(":", 1)[0] == self.cursor.rsplit(":", 1)[0], "oldest in this epoch", page["head"])
-        first, last = offset(self.cursor) + 1, offset(oldest) - 1
-        check_that(f"{self.name}: a gap after {self.cursor}", first <= last, "removed events", oldest)
-        self.gaps.append((first, last))
-        self.cursor = f"{oldest.rsplit(':', 1)[0]}:{last}"
+        gap = Gap(self.base, offset(self.cursor), offset(oldest) - 1)
+        check_that(f"{self.name}: a gap after {self.cursor}", gap.cursor < gap.last, "removed events", oldest)
+        self.gaps.append(gap)
+        self.cursor = f"{oldest.rsplit(':', 1)[0]}:{gap.last}"
+        # What was posted before and comes later, comes with an edit. Nothing else is missing up to here.
+        self.base = gap.last
 
     def verify(self, ledger):
-        """Each message that was not deleted is there, or lies in a gap; nothing in a gap was shown later."""
-        gaps = iter(sorted(self.gaps))
-        gap = next(gaps, None)
-        for message_id, place in sorted(ledger.posts.items(), key=lambda item: item[1]):
-            while gap and gap[1] < place:
-                gap = next(gaps, None)
-            is_gap = gap is not None and gap[0] <= place
-            if message_id in ledger.deleted or is_gap:
-                continue
-            check_that(f"{self.name}: message at {place}", message_id in self.seen, "shown, or in a gap",
-                       f"missing; gaps {self.gaps[-3:]}")
+        """Each message is there in its last version, or that version was removed before it came.
+
+        A message that is not there lies in the part that is shown as a gap. One that is there, and was deleted or
+        edited in a gap, stays as it was.
+        """
+        for message_id, place in ledger.posts.items():
+            newest = ledger.versions[message_id]
+            what, seen = f"{self.name}: message at {place} with version {newest}", self.seen.get(message_id)
+            gaps = [gap for gap in self.gaps if gap.removed(newest)] if seen != newest else []
+            near = f"{len(self.gaps)} gaps, {self.gaps[-3:]}"
+            if seen is not None:
+                check_that(what, gaps or seen == newest and message_id not in ledger.deleted, "its last version",
+                           f"{seen}; {near}")
+            elif message_id not in ledger.deleted:
+                check_that(what, gaps, "shown, or removed", f"missing; {near}")
+                check_that(what, any(gap.spans(place) for gap in self.gaps), "in a part that is shown as a gap", near)
 
 
 class Retention:
@@ -177,19 +217,22 @@ class Retention:
                 status, _ = client.ask("POST", f"{API}/messages", post, {"Idempotency-Key": key})
                 check_that("status of a repeated post", status in (200, 410, 429), "200 or 410", status)
             elif draw < 0.04:
-                status, _ = client.ask("PUT", f"{API}/messages", {"message_id": draws.choice(own), "message": "new"})
+                status, body = client.ask(
+                    "PUT", f"{API}/messages", {"message_id": draws.choice(own), "message": text[:-1] + "y"})
                 check_that("status of an edit", status in (200, 404, 410, 429), "200 or 404", status)
+                if status == 200:
+                    self.ledger.edit(json.loads(body)["data"])
             elif draw < 0.06:
                 gone = own.pop(draws.randrange(len(own)))
-                status, _ = client.ask("DELETE", f"{API}/messages/{gone}")
+                status, body = client.ask("DELETE", f"{API}/messages/{gone}")
                 check_that("status of a deletion", status in (200, 404, 429), "200 or 404", status)
                 if status == 200:
-                    self.ledger.delete(gone)
+                    self.ledger.delete(json.loads(body)["data"])
 
     def read(self, reader):
         while not self.stop.is_set():
             self.stop.wait(reader.pause)
-            reader.catch_up()
+            reader.catch_up(self.stop.wait)
 
     def watch(self):
         """The files stay below the size of the disk."""
@@ -213,8 +256,9 @@ class Retention:
 
     def play(self):
         peer = self.peer
-        readers = [Reader(name, self.client("reader"), pause)
-                   for name, pause in (("a reader that keeps up", 0.02), ("a slow reader", peer.seconds / 4))]
+        readers = [Reader(name, self.client("reader"), *pauses) for name, *pauses in (
+            ("a reader that keeps up", 0.02), ("a slow reader", peer.seconds / 4),
+            ("a reader that is overtaken", 0.02, 10, 0.04))]
         late = Reader("a reader that was away", self.client("reader"), 0)
         for reader in [*readers, late]:
             reader.begin()

@@ -57,6 +57,7 @@ extension StreamModel {
     run.newLog = NewLog(epoch: head.epoch)
     run.firstHead = head
     run.kind = .recent
+    recovery.removed = nil
     unsettled.forget(exceptOf: head.epoch)
     deletions = RecentDeletions()
   }
@@ -92,14 +93,18 @@ extension StreamModel {
     }
     log.lowest = lowest
     run.newLog = log
-    if isLast { noteGapOfNewLog(log, isEnd: isEnd, &step) }
+    if isLast { noteGapOfNewLog(log, page, isEnd: isEnd, &step) }
   }
 
-  private mutating func noteGapOfNewLog(_ log: NewLog, isEnd: Bool, _ step: inout Step) {
+  private mutating func noteGapOfNewLog(
+    _ log: NewLog, _ page: Page, isEnd: Bool, _ step: inout Step
+  ) {
     guard log.isShared || !isEnd else {
       openGap(below: log.lowest, &step)
       return
     }
+    // Without a message of the log, nothing shows where the gaps of the earlier log end.
+    guard log.lowest != nil else { return awaitMessageAfterRemoved(page) }
     for gap in gaps { close(gap, &step) }
     if !isEnd { openGap(below: log.lowest, isBottomless: true, &step) }
   }

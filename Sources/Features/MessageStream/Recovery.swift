@@ -377,7 +377,7 @@ struct Recovery: Sendable, Hashable {
     cursor = ShopCursor(
       position: ShopPosition(epoch: epoch, offset: 0), time: time,
       wholeAt: Timestamp(nanoseconds: 0))
-    ahead = []
+    (ahead, removed) = ([], nil)
     switch state {
     case .complete, .receiving: state = .incomplete
     case .incomplete, .fetching, .waiting: break

@@ -33,17 +33,33 @@ extension StreamModel {
   }
 
   /// Moves the cursor over what the server has removed, once a page has the events after that. The gap
-  /// is stored together with the cursor.
+  /// is stored together with the cursor. It opens at the first page with a message after that part,
+  /// since the pages before may have changes of older messages alone.
+  ///
+  /// The gap begins where the catch-up began, although earlier pages of it may have been received:
+  /// messages that were edited meanwhile were left to later pages, and are removed with them.
   mutating func passRemoved(_ page: Page, in run: inout Recovery.Run, _ step: inout Step) {
-    guard let oldest = run.removedBefore, page.recovered, let start = run.query.start else {
-      return
+    if let oldest = run.removedBefore, page.recovered, let start = run.query.start {
+      run.removedBefore = nil
+      let after = lastComplete
+      if page.through != nil { recovery.moveAlongEvents(to: start) }
+      recovery.pass(RemovedPart(after: after, oldest: oldest), to: start)
     }
-    run.removedBefore = nil
-    let stored = timeline.messages + commits.messages
-    let after = stored.filter { recovery.completes($0) }.map(\.key).max()
-    if page.through != nil { recovery.moveAlongEvents(to: start) }
-    recovery.pass(RemovedPart(after: after, oldest: oldest), to: start)
     noteRemoved(before: page.messages, &step)
+  }
+
+  /// Leaves the gap to the next message, if a newest page is empty because the server has removed what
+  /// follows the cursor, or the beginning of a log of another epoch.
+  mutating func awaitMessageAfterRemoved(_ page: Page) {
+    guard recovery.removed == nil, page.messages.isEmpty, let oldest = page.oldest,
+      let end = recovery.cursor.position, oldest.epoch != end.epoch || page.hasRemoved(after: end)
+    else { return }
+    recovery.removed = RemovedPart(after: lastComplete, oldest: oldest)
+  }
+
+  /// The last stored message up to which none is missing.
+  private var lastComplete: TimelineKey? {
+    (timeline.messages + commits.messages).filter { recovery.completes($0) }.map(\.key).max()
   }
 
   /// Opens the gap of removed messages below the first message after them.
@@ -66,8 +82,11 @@ extension StreamModel {
   func isRemoved(_ gap: ShopGap, _ page: Page, reached: TimelineKey?) -> Bool {
     guard page.oldest != nil else { return false }
     guard let after = gap.after else { return true }
-    if let position = timeline[after.id]?.position { return page.hasRemoved(after: position) }
-    // Memory may not have the message before the gap. If pages reach it, nothing after it is removed.
+    if let position = timeline[after.id]?.position, position.epoch == page.oldest?.epoch {
+      return page.hasRemoved(after: position)
+    }
+    // Memory may not have the message before the gap, or its position may be one of an earlier log,
+    // which says nothing about this one. If pages reach it, nothing after it is removed.
     return reached.map { $0 > after } ?? true
   }
 

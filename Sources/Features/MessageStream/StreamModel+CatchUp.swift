@@ -211,14 +211,16 @@ extension StreamModel {
     } else {
       recovery.move(to: recovery.reached(from: end))
     }
-    commits.waiting.change.cursor = recovery.cursor
+    // A process that ends now must meet the removed part again, since its gap is not stored yet.
+    if recovery.removed == nil { commits.waiting.change.cursor = recovery.cursor }
   }
 
   /// Opens a gap for the reader if a run ends before it reaches the complete part.
   private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
     // No message is missing between the earlier pages of a run by position.
     let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
-    guard let oldest, leavesHole(page, run) else { return }
+    guard let oldest else { return awaitMessageAfterRemoved(page) }
+    guard leavesHole(page, run) else { return }
     if run.kind == .initial,
       !(timeline.messages + commits.messages).contains(where: { $0.key < oldest })
     {

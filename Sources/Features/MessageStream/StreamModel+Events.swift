@@ -13,6 +13,7 @@ extension StreamModel {
     // The backlog has no frame of its own for the post of a message that was edited later.
     if recovery.isOfBacklog(position), recovery.expects(message) {
       unsettled.note(message)
+      noteRemoved(before: [message], &step)
       add([message], via: .catchUp, &step)
     } else {
       edit(message)

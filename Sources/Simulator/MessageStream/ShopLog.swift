@@ -148,7 +148,9 @@ struct ShopLog {
   func hasRemoved(_ gap: ShopGap, after position: ShopPosition?) -> Bool {
     guard oldest != nil else { return false }
     let kept = log.page(.page(number: 1, limit: .max))
-    guard position.map({ kept.hasRemoved(after: $0) }) ?? true else { return false }
+    guard position.map({ $0.epoch != epoch || kept.hasRemoved(after: $0) }) ?? true else {
+      return false
+    }
     return !kept.messages.contains { gap.spans($0.key) }
   }
 

@@ -3,6 +3,7 @@ import Glibc
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
+import HoldfastKeyedHashing
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
@@ -191,7 +192,7 @@ struct SyncService: UploadService {
     }
     do throws(FieldFault) {
       let reading = try SyncReading.read(plain)
-      let hasher = SyncHasher()
+      var hasher = ContentHash()
       return .success(
         SyncDelivery(of: reading, user: user, arrived: BootClock().wall) { hasher.hash($0) })
     } catch {

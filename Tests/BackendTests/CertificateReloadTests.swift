@@ -191,6 +191,37 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("20200101000000Z", "20200102000000Z", "it expired at 2020-01-02T00:00:00Z"),
+    ("21000101000000Z", "21000102000000Z", "it is not valid before 2100-01-01T00:00:00Z"),
+  ])
+  func `a certificate that is not valid now is used at the start, but not in place of a valid one`(
+    start: String, end: String, reason: String
+  ) async throws {
+    let other = try await SelfSigned(from: start, to: end)
+    try await Self.serve { rig, pair, first in
+      try pair.put(chain: other, key: other)
+      let error = await #expect(throws: BackendError.self) { try await rig.backend.reload() }
+      #expect(error?.description.contains("\(pair.chain): \(reason), and the one") == true)
+      #expect(try await Self.served(by: rig) == Self.fingerprint(first))
+      #expect(try await Self.figure("certificate_reload_failed", of: rig) == 1)
+      let second = try await SelfSigned()
+      try pair.put(chain: second, key: second)
+      try await rig.backend.reload()
+      #expect(try await Self.served(by: rig) == Self.fingerprint(second))
+      await rig.backend.kill()
+      #expect(
+        rig.lines.all.contains { $0.contains(#""event":"reload_failed""#) && $0.contains(reason) })
+    }
+    try await BackendRig.run {
+      $0.certificate = .init(chainPath: other.chain, keyPath: other.key)
+    } _: { rig in
+      #expect(try await Self.served(by: rig) == Self.fingerprint(other))
+      try await rig.backend.reload()
+      #expect(try await Self.figure("certificate_reloads_total", of: rig) == 1)
+    }
+  }
+
   @Test func `a certificate that fails does not keep the removed members from being reloaded`()
     async throws
   {

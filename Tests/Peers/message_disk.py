@@ -56,6 +56,11 @@ class Disk:
             if left:
                 file.truncate(max(0, file.tell() - left * 4096))
 
+    def room(self):
+        """Returns the free space in bytes."""
+        found = os.statvfs(self.place)
+        return found.f_bavail * found.f_frsize
+
     def empty(self):
         if os.path.exists(self.path("filler")):
             os.remove(self.path("filler"))

@@ -7,9 +7,14 @@ struct CertificateReloadsTests {
     device: 1, number: 2, size: 3, modified: Timestamp(nanoseconds: 4),
     changed: Timestamp(nanoseconds: 5))
   private static let files = CertificateReloads.Files(chain: file, key: file)
-  private static let expiry = Timestamp(nanoseconds: 90_000_000_000)
+  private static let validity = validity(10, 90)
 
-  private static func rules() -> CertificateReloads { CertificateReloads(files, expiry: expiry) }
+  private static func validity(_ start: Int64, _ end: Int64) -> CertificateReloads.Validity {
+    CertificateReloads.Validity(
+      from: Timestamp(seconds: start, nanoseconds: 0), to: Timestamp(seconds: end, nanoseconds: 0))
+  }
+
+  private static func rules() -> CertificateReloads { CertificateReloads(files, validity) }
 
   private static func figures(_ rules: CertificateReloads, at now: Timestamp) -> [String] {
     var page = MetricsPage()
@@ -37,7 +42,7 @@ struct CertificateReloadsTests {
     }
     #expect(Self.rules().mustLoad(found, isRequested: false))
     var rules = Self.rules()
-    rules.loaded(found, expiry: Self.expiry)
+    rules.loaded(found, Self.validity)
     #expect(!rules.mustLoad(found, isRequested: false))
     #expect(rules.mustLoad(Self.files, isRequested: false))
   }
@@ -55,9 +60,29 @@ struct CertificateReloadsTests {
     #expect([first, same, requested, reason, changed] == [true, false, true, true, true])
     #expect(rules.failure == "no chain")
     #expect(rules.mustLoad(found, isRequested: false))
-    rules.loaded(found, expiry: Self.expiry)
+    rules.loaded(found, Self.validity)
     #expect(rules.failure == nil)
     #expect(!rules.mustLoad(found, isRequested: false))
+  }
+
+  @Test(arguments: [
+    (19, "it is not valid before 1970-01-01T00:00:20Z"), (20, nil), (50, nil),
+    (51, "it expired at 1970-01-01T00:00:50Z"),
+  ])
+  func `a certificate that is not valid now does not replace a valid one`(
+    now: Int64, fault: String?
+  ) {
+    let reason = fault.map { $0 + ", and the one in use is valid until 1970-01-01T00:01:30Z" }
+    let time = Timestamp(seconds: now, nanoseconds: 0)
+    #expect(Self.rules().objection(to: Self.validity(20, 50), at: time) == reason)
+  }
+
+  @Test(arguments: [(9, true), (10, false), (90, false), (91, true)])
+  func `a certificate that is not valid now replaces one that is not valid either`(
+    now: Int64, isTaken: Bool
+  ) {
+    let time = Timestamp(seconds: now, nanoseconds: 0)
+    #expect((Self.rules().objection(to: Self.validity(1, 2), at: time) == nil) == isTaken)
   }
 
   @Test func `a failure without a change is reported`() {
@@ -76,7 +101,7 @@ struct CertificateReloadsTests {
         "holdfast_tls_certificate_expiry_seconds \(left)",
         "holdfast_tls_certificate_reloads_total 0", "holdfast_tls_certificate_reload_failed 0",
       ])
-    rules.loaded(Self.files, expiry: Self.expiry.advanced(by: .seconds(10)))
+    rules.loaded(Self.files, Self.validity(10, 100))
     _ = rules.refused(Self.files, "no key", isRequested: false)
     #expect(
       Self.figures(rules, at: time) == [

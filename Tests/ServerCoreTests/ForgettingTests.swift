@@ -115,6 +115,21 @@ struct ForgettingTests {
     #expect(Self.begun(served.tick(at: due))[.texts] != nil)
   }
 
+  @Test func `a removal shows that the store works again if it began after the failure`() throws {
+    let failing = ServiceHealth.failing(reason: "the disk of the store is full")
+    var served = Self.served()
+    try Self.delete(at: 2, in: &served)
+    let early = try #require(Self.begun(served.tick(at: .second(3)))[.texts])
+    let (lost, _) = try served.post("lost")
+    _ = served.take(.stored(lost, .failed(.full(detail: ""))))
+    #expect(served.server.serviceHealth == failing)
+    _ = served.take(.stored(early, .forgotten))
+    #expect(served.server.serviceHealth == failing)
+    let late = try #require(Self.begun(served.tick(at: .second(3.5)))[.texts])
+    _ = served.take(.stored(late, .forgotten))
+    #expect(served.server.serviceHealth == .ok)
+  }
+
   @Test func `a removal that is under way is not begun again`() throws {
     var served = Self.served()
     try Self.delete(at: 2, in: &served)

@@ -123,6 +123,17 @@ import Testing
     await server.kill()
   }
 
+  @Test(arguments: 1...4)
+  func `each server of NATS is tried before one is tried again`(_ count: Int) throws {
+    let urls = (0..<count).map { "nats://host\($0):4222" }
+    let settings = try NATSSettings(urls.joined(separator: ",")) { _ in nil }
+    for first in 0..<count {
+      let turns = NATSTurns(settings.servers, first: first)
+      let tried = (0..<2 * count).map { _ in turns.next().url }
+      #expect(tried == (0..<2 * count).map { urls[(first + $0) % count] })
+    }
+  }
+
   @Test(.enabled(if: NATSServer.isInstalled, NATSServer.remedy))
   func `notes of another subject and other payloads are ignored`() async throws {
     let server = NATSServer()

@@ -136,7 +136,12 @@ struct DatabaseBackendTests {
             for node in (first, second)], ask(second + "/mcp/tools")[0],
             ask(second + "/relay/lease", b"{}")[0])
         for node in (first, second):
-            page = ask(node + "/metrics")[1].decode().splitlines()
+            # The bus connects in the background, and again after it was late.
+            for _ in range(150):
+                page = ask(node + "/metrics")[1].decode().splitlines()
+                if "holdfast_node_bus 1" in page:
+                    break
+                time.sleep(0.1)
             print(*[line[len("holdfast_node_"):] for line in page if line.startswith("holdfast_node_")])
     elif step.isdigit():
         statuses = []

@@ -11,12 +11,31 @@ extension NodeBus {
   ///   - run: The run of the node.
   ///   - subject: The subject of the notes, which nodes of other databases do not use.
   package convenience init(of run: UUID128, over settings: NATSSettings, subject: String) {
+    let turns = NATSTurns(settings.servers, first: .random(in: 0..<settings.servers.count))
     self.init(of: run) { signal throws(NodeBusFailure) in
       // One server at a time: a list of dead ones would delay the end of the bus.
-      guard let server = settings.servers.randomElement() else {
-        throw NodeBusFailure("there is no server")
-      }
-      return try NATSCarrier(server, settings, subject, signal)
+      try NATSCarrier(turns.next(), settings, subject, signal)
+    }
+  }
+}
+
+/// The order in which a node tries servers: one after another, in turns. A server that does not answer
+/// is therefore not tried again before all others.
+final class NATSTurns: Sendable {
+  private let servers: [NATSSettings.Server]
+  private let turn: Mutex<Int>
+
+  /// Creates the order. `servers` is not empty, and `first` is the index of one of them.
+  init(_ servers: [NATSSettings.Server], first: Int) {
+    self.servers = servers
+    turn = Mutex(first)
+  }
+
+  /// Returns the server to try now.
+  func next() -> NATSSettings.Server {
+    turn.withLock { turn in
+      defer { turn = (turn + 1) % servers.count }
+      return servers[turn]
     }
   }
 }

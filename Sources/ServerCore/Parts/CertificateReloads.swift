@@ -4,7 +4,8 @@ public import HoldfastCore
 ///
 /// The two files are looked at once a minute, and when an operator requests it. They are loaded if
 /// they have changed since the last attempt, if that attempt failed, or on request. After a failure
-/// the certificate in use stays, and each change of the files or of the reason is reported once.
+/// the certificate in use stays, and each change of the files or of the reason is reported once. A
+/// certificate that is not valid now fails if the one in use is valid.
 public struct CertificateReloads: Sendable, Hashable {
   /// The time between two looks: a minute. A certificate is renewed days before its end, and a look
   /// takes two calls of stat(2).
@@ -48,18 +49,34 @@ public struct CertificateReloads: Sendable, Hashable {
     }
   }
 
+  /// The time in which a certificate is valid (RFC 5280 section 4.1.2.5).
+  public struct Validity: Sendable, Hashable {
+    /// The first time (notBefore).
+    public var start: Timestamp
+    /// The last time (notAfter).
+    public var end: Timestamp
+
+    /// Creates the time between two times, which belong to it.
+    public init(from start: Timestamp, to end: Timestamp) {
+      (self.start, self.end) = (start, end)
+    }
+
+    /// Returns whether the certificate is valid at a time.
+    func contains(_ time: Timestamp) -> Bool { start <= time && time <= end }
+  }
+
   /// The files at the last attempt.
   private var attempted: Files
-  /// The end of the validity of the certificate in use.
-  public private(set) var expiry: Timestamp
+  /// The validity of the certificate in use.
+  private var validity: Validity
   /// The reason why the last attempt failed; `nil` if it succeeded.
   public private(set) var failure: String?
   /// The number of times that a certificate was loaded after the start.
   public private(set) var loads: UInt64 = 0
 
   /// Creates the rules for a certificate that was loaded at the start.
-  public init(_ files: Files, expiry: Timestamp) {
-    (attempted, self.expiry) = (files, expiry)
+  public init(_ files: Files, _ validity: Validity) {
+    (attempted, self.validity) = (files, validity)
   }
 
   /// Returns whether the files must be loaded.
@@ -67,11 +84,21 @@ public struct CertificateReloads: Sendable, Hashable {
     isRequested || failure != nil || found != attempted
   }
 
+  /// Returns the reason why a certificate must not replace the one in use; `nil` if it may.
+  public func objection(to other: Validity, at now: Timestamp) -> String? {
+    guard !other.contains(now), validity.contains(now) else { return nil }
+    let fault =
+      other.end < now
+      ? "it expired at \(RFC3339.format(other.end))"
+      : "it is not valid before \(RFC3339.format(other.start))"
+    return "\(fault), and the one in use is valid until \(RFC3339.format(validity.end))"
+  }
+
   /// Records a certificate that was loaded.
   ///
   /// - Parameter files: The files as they were before they were read.
-  public mutating func loaded(_ files: Files, expiry: Timestamp) {
-    (attempted, self.expiry, failure) = (files, expiry, nil)
+  public mutating func loaded(_ files: Files, _ validity: Validity) {
+    (attempted, self.validity, failure) = (files, validity, nil)
     loads += 1
   }
 
@@ -86,7 +113,7 @@ public struct CertificateReloads: Sendable, Hashable {
     page.one(
       "tls_certificate_expiry_seconds", .gauge,
       "Time until the certificate in use expires, negative after that.",
-      now.duration(to: expiry).components.seconds)
+      now.duration(to: validity.end).components.seconds)
     page.one(
       "tls_certificate_reloads_total", .counter, "Certificates loaded after the start.", loads)
     page.one(

@@ -7,9 +7,9 @@ extension ShopServer {
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
     // An unknown token belongs to a late or duplicate result, for which no request waits.
     guard let question = questions.removeValue(forKey: token) else { return }
-    guard !take(said, for: question) else { return }
+    guard !take(said, for: question, token) else { return }
     if case (.append, .failed(let failure)) = (question, said) {
-      writeFailure = failure
+      (writeFailure, lastBeforeFailure) = (failure, lastToken)
       // The removal of texts checks whether the store can be written again.
       let due = now.advanced(by: policy.forgetRetry)
       erase(.texts) { $0.plan(at: due) }
@@ -20,7 +20,9 @@ extension ShopServer {
   }
 
   /// Handles a result. Returns false if it is a failure or of the wrong kind.
-  private mutating func take(_ said: StoreAnswer, for question: Question) -> Bool {
+  private mutating func take(
+    _ said: StoreAnswer, for question: Question, _ token: StoreToken
+  ) -> Bool {
     switch question {
     case .head(let shop):
       guard case .head(let head, let newest) = said else { return false }
@@ -39,7 +41,7 @@ extension ShopServer {
     case .forget(let trace):
       guard case .forgotten = said else { return false }
       erase(trace) { $0.succeed() }
-      guard trace == .texts else { break }
+      guard trace == .texts, token.number > lastBeforeFailure else { break }
       // The check does not read all of the log.
       if case .corrupt? = writeFailure { break }
       writeFailure = nil

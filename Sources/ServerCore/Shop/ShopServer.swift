@@ -27,6 +27,8 @@ public struct ShopServer: ServerRules {
   var rate: TokenBuckets
   /// The reason why the last change was not stored, or `nil` if it was stored.
   var writeFailure: StoreFailure?
+  /// The last question before `writeFailure`. The store may have answered those up to it earlier.
+  var lastBeforeFailure: UInt64 = 0
   /// The removals of the traces of edited and deleted messages. They do not wait for each other.
   var erasures = MessageTrace.allCases.map { (trace: $0, erasure: Erasure()) }
   var metrics = ShopMetrics()

@@ -105,6 +105,26 @@ import Testing
     }
   }
 
+  @Test func `each batch is a commit in the metrics, also one that fails`() async throws {
+    let store = MemorySyncStore()
+    try await Self.run(store: store) { rig in
+      let client = try rig.client()
+      func count() async throws -> Substring? {
+        let start = #"holdfast_store_commit_seconds_count{service="sync"} "#
+        let lines = try await client.ask("GET", "/metrics").body.split(separator: "\n")
+        return lines.first { $0.hasPrefix(start) }?.dropFirst(start.count)
+      }
+      #expect(try await Self.post(client, "{").status == 400)
+      #expect(try await count() == nil)
+      let body = Self.batch([SyncSamples.record(1_768_766_400, uuid: 1)])
+      #expect(try await Self.post(client, body).status == 200)
+      #expect(try await count() == "1")
+      await store.failNext(1, with: .full(detail: "no space"))
+      #expect(try await Self.post(client, body).status == 503)
+      #expect(try await count() == "2")
+    }
+  }
+
   @Test func `stored samples persist across a restart`() async throws {
     let scratch = try Scratch()
     let body = Self.batch([SyncSamples.record(1_768_766_400)])

@@ -1,4 +1,6 @@
 import Foundation
+import HoldfastCore
+import HoldfastKeyedHashing
 import HoldfastTestKit
 import HoldfastServerCore
 import HoldfastStorage
@@ -28,13 +30,13 @@ import Testing
   }
 
   @Test func `a phone's choice ends with the secret that it sent`() throws {
-    let sign = { (text: [UInt8]) in SyncHasher().digest([7] + text) }
+    let sign = { (text: [UInt8]) in ContentHash.of([7] + text) }
     let (one, two) = ("one-of-the-secrets", "two-of-the-secrets")
     let secrets = try Self.secrets("ann \(one) Etc/UTC\nben \(two)")
     let user = SyncedUser("ann", proof: secrets.proof(of: "ann", signing: sign))
     #expect(user.proof != nil)
     #expect(secrets.owner(of: user, signing: sign) == SyncUser("ann", zone: "Etc/UTC"))
-    #expect(secrets.owner(of: user, signing: { SyncHasher().digest($0) }) == nil)
+    #expect(secrets.owner(of: user, signing: { ContentHash.of($0) }) == nil)
     #expect(secrets.owner(of: SyncedUser("ann"), signing: sign) == nil)
     #expect(secrets.owner(of: SyncedUser("ben", proof: user.proof), signing: sign) == nil)
     #expect(secrets.proof(of: "eve", signing: sign) == nil)
@@ -166,7 +168,7 @@ import Testing
   }
 
   private static func hex(_ text: [UInt8]) -> String {
-    SyncHasher().hash(text).bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-      .joined()
+    var hasher = ContentHash()
+    return String(Hex.text(of: hasher.hash(text).bytes))
   }
 }

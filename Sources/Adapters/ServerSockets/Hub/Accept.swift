@@ -45,11 +45,11 @@ extension SocketHub {
 
   /// Whether the server has the maximum number of connections of clients and nodes.
   private var isFull: Bool {
-    connectionCount - operatorCount >= configuration.maxConnections
+    connectionCount - operators.count >= configuration.maxConnections
   }
 
   private func admit(_ descriptor: Int32, _ kind: ListenerKind) {
-    guard kind.isLimited || operatorCount < Self.maxOperatorConnections else {
+    guard kind.isLimited || makePlaceForOperator() else {
       Glibc.close(descriptor)
       return
     }
@@ -82,6 +82,37 @@ extension SocketHub {
     }
   }
 
+  /// Returns whether there is a place for one more connection of an operator.
+  ///
+  /// If all are taken, the connection ends that has waited for a request longest, first among those
+  /// that have never completed one. One that was accepted in this turn stays, since its request may
+  /// have arrived without being read yet.
+  private func makePlaceForOperator() -> Bool {
+    guard operators.count >= Self.maxOperatorConnections else { return true }
+    let waiting = operators.compactMap { id -> (connection: Connection, wait: OperatorWait)? in
+      guard let connection = connection(id), let wait = wait(of: connection) else { return nil }
+      return wait.since < now ? (connection, wait) : nil
+    }
+    guard let longest = waiting.min(by: { $0.wait < $1.wait }) else { return false }
+    destroy(longest.connection, as: .ended)
+    return true
+  }
+
+  /// Returns the wait of a connection for a request or the rest of one; `nil` if it does not wait.
+  private func wait(of connection: Connection) -> OperatorWait? {
+    guard case .exchange(let exchange) = connection.phase, case .reading(let part) = exchange.stage,
+      let deadline = connection.deadline
+    else { return nil }
+    let limit =
+      switch part {
+      case .nothing: configuration.idleKeepAlive
+      case .head: configuration.headTimeout
+      case .body: configuration.bodyTimeout
+      }
+    return OperatorWait(
+      hasAsked: exchange.request != nil, since: deadline.advanced(by: .zero - limit))
+  }
+
   /// Stops counting a connection for its address, because it has become a WebSocket or has ended.
   func leaveLimit(_ connection: Connection) {
     guard let origin = connection.origin else { return }
@@ -108,5 +139,16 @@ extension SocketHub {
     for (index, listener) in listeners.enumerated() where isMeant(listener.kind) {
       poller.change(listener.descriptor, interest, token: UInt64(index + 1))
     }
+  }
+}
+
+/// The wait of an operator's connection for a request. The least one is that which ends first.
+private struct OperatorWait: Comparable {
+  /// Whether the connection has completed a request before.
+  var hasAsked: Bool
+  var since: Instant
+
+  static func < (left: OperatorWait, right: OperatorWait) -> Bool {
+    left.hasAsked == right.hasAsked ? left.since < right.since : right.hasAsked
   }
 }

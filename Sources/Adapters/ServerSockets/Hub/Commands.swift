@@ -146,7 +146,7 @@ extension SocketHub {
 
   /// The number of connections of clients and nodes in all phases, and their maximum.
   public var clientConnections: (used: Int, limit: Int) {
-    (connectionCount - operatorCount, configuration.maxConnections)
+    (connectionCount - operators.count, configuration.maxConnections)
   }
 
   /// The number of connections of the address that has most, without WebSockets, and the maximum.

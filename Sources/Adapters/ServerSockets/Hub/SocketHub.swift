@@ -10,9 +10,9 @@ import HoldfastProtocols
   public internal(set) var now: Instant
   /// The number of connections in all phases.
   public internal(set) var connectionCount = 0
-  /// The number of those that operators have opened, for metrics or administration.
-  private(set) var operatorCount = 0
-  /// The maximum of that number. Further connections are closed.
+  /// Those that operators have opened, for metrics or administration, in order of their acceptance.
+  private(set) var operators: [ConnectionID] = []
+  /// The maximum of their number. A further one takes the place of one that waits for a request.
   static let maxOperatorConnections = 64
 
   let configuration: SocketServerConfiguration
@@ -102,7 +102,7 @@ import HoldfastProtocols
     let slot = Int(connection.id.slot)
     if slot == slots.count { slots.append(connection) } else { slots[slot] = connection }
     connectionCount += 1
-    if !connection.kind.isLimited { operatorCount += 1 }
+    if !connection.kind.isLimited { operators.append(connection.id) }
   }
 
   /// Releases an ID that no connection uses.
@@ -127,7 +127,7 @@ import HoldfastProtocols
     slots[Int(connection.id.slot)] = nil
     free.append(connection.id.slot)
     connectionCount -= 1
-    if !connection.kind.isLimited { operatorCount -= 1 }
+    if !connection.kind.isLimited { operators.removeAll { $0 == connection.id } }
     resumeAccepting()
   }
 

@@ -27,13 +27,23 @@ public import HoldfastCore
     unsafe SSL_CTX_free(context)
   }
 
+  /// The start of the certificate's validity (notBefore, RFC 5280 section 4.1.2.5).
+  public var start: Timestamp {
+    unsafe Self.time(SSL_CTX_get0_certificate(context).flatMap { unsafe X509_get0_notBefore($0) })
+  }
+
   /// The end of the certificate's validity (notAfter, RFC 5280 section 4.1.2.5). The certificates of
   /// its chain may end earlier.
   public var expiry: Timestamp {
+    unsafe Self.time(SSL_CTX_get0_certificate(context).flatMap { unsafe X509_get0_notAfter($0) })
+  }
+
+  /// Returns a time of a certificate; the earliest of all if there is none, or it is malformed.
+  private static func time(_ found: UnsafePointer<ASN1_TIME>?) -> Timestamp {
     var time = unsafe tm()
-    guard let certificate = unsafe SSL_CTX_get0_certificate(context),
-      unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time) == 1
-    else { return Timestamp(seconds: .min, nanoseconds: 0) }
+    guard let found = unsafe found, unsafe ASN1_TIME_to_tm(found, &time) == 1 else {
+      return Timestamp(seconds: .min, nanoseconds: 0)
+    }
     return Timestamp(seconds: Int64(unsafe timegm(&time)), nanoseconds: 0)
   }
 

@@ -51,7 +51,7 @@ public struct AdminToken: Sendable, CustomStringConvertible {
     guard Self.lengths.contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) })
     else { return nil }
     self.text = bytes
-    shortName = String(Hex.text(of: SyncHasher().digest(bytes)).prefix(12))
+    shortName = String(Hex.text(of: ContentHash.of(bytes)).prefix(12))
   }
 
   /// Reads a token from a file. If the file is missing, it is created (0600) with a random token.

@@ -32,8 +32,6 @@ final class BackupArchive {
 
   /// Adds a member with a content.
   func add(_ content: [UInt8], as member: String, at time: Timestamp) throws(BackupError) {
-    var hash = ContentHash()
-    hash.add(content[...])
     do throws(TarFailure) {
       try tar.begin(member, size: content.count, changedAt: Int(time.nanoseconds / 1_000_000_000))
       try tar.add(content[...])
@@ -41,7 +39,7 @@ final class BackupArchive {
     } catch {
       throw .unwritten(error, path)
     }
-    if member != BackupNames.sums { sums.add(hash.finish(), of: member) }
+    if member != BackupNames.sums { sums.add(ContentHash.of(content), of: member) }
   }
 
   /// Adds a member with the content that a file has now. Returns false if there is no such file, or

@@ -71,9 +71,7 @@ final class BackupReader {
       throw fault(.foreign(reason: "its first member is not \(BackupNames.head)"))
     }
     let content = try content(of: first, atMost: BackupHead.maxBytes)
-    var hash = ContentHash()
-    hash.add(content[...])
-    sums.add(hash.finish(), of: first.path)
+    sums.add(ContentHash.of(content), of: first.path)
     do throws(BackupFault) {
       return try BackupHead.decode(content, supporting: versions)
     } catch {
@@ -111,9 +109,7 @@ final class BackupReader {
     if member.path == BackupNames.note {
       let content = try content(of: member, atMost: Self.maxNoteBytes)
       note = content
-      var hash = ContentHash()
-      hash.add(content[...])
-      sums.add(hash.finish(), of: member.path)
+      sums.add(ContentHash.of(content), of: member.path)
       return true
     }
     guard let directory else { return try copy(member, to: nil, "") }

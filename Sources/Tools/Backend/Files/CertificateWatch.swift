@@ -19,9 +19,9 @@ final class CertificateWatch: Sendable {
   init(_ certificate: BackendConfiguration.Certificate, log: BackendLog) throws(BackendError) {
     let files = certificate.files
     let found = CertificateReloads.Files(files)
-    let expiry = try Self.context(of: files).expiry
+    let validity = CertificateReloads.Validity(of: try Self.context(of: files))
     (self.files, self.log) = (files, log)
-    rules = Mutex(CertificateReloads(found, expiry: expiry))
+    rules = Mutex(CertificateReloads(found, validity))
   }
 
   /// Looks at the files once in each `interval`, until `stop`.
@@ -49,7 +49,8 @@ final class CertificateWatch: Sendable {
 
   /// Returns the TLS state of the files; `nil` if they need not be loaded.
   ///
-  /// - Throws: `.certificate` if the files cannot be used, also if that was logged before.
+  /// - Throws: `.certificate` if the files cannot be used, also if that was logged before, or if their
+  ///   certificate is not valid now while the one in use is.
   func load(isRequested: Bool) throws(BackendError) -> sending TLSContext? {
     // The files are looked at before they are read: a later change is then noticed by the next look.
     let found = CertificateReloads.Files(files)
@@ -57,8 +58,12 @@ final class CertificateWatch: Sendable {
     do throws(BackendError) {
       try Self.demandRegular(files)
       let context = try Self.context(of: files)
-      let expiry = context.expiry
-      rules.withLock { $0.loaded(found, expiry: expiry) }
+      let validity = CertificateReloads.Validity(of: context)
+      let objection = rules.withLock { $0.objection(to: validity, at: BootClock().wall) }
+      if let objection {
+        throw .certificate(detail: "\(files.certificatePath): \(objection)")
+      }
+      rules.withLock { $0.loaded(found, validity) }
       return context
     } catch {
       let reason = error.description
@@ -108,6 +113,13 @@ extension Backend {
 extension BackendConfiguration.Certificate {
   /// The files for the sockets.
   var files: TLSFiles { TLSFiles(certificatePath: chainPath, keyPath: keyPath) }
+}
+
+extension CertificateReloads.Validity {
+  /// Reads the validity of the certificate of a TLS state.
+  init(of context: borrowing TLSContext) {
+    self.init(from: context.start, to: context.expiry)
+  }
 }
 
 extension CertificateReloads.Files {

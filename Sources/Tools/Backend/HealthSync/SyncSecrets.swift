@@ -1,4 +1,3 @@
-import CHoldfastOpenSSL
 import Foundation
 import HoldfastKeyedHashing
 import HoldfastJSON
@@ -62,7 +61,7 @@ struct SyncSecrets: Sendable {
         throw .zone(line: line, name: String(fields[2].prefix(100)))
       }
     }
-    let hash = SyncHasher().digest(Array(fields[1].utf8))
+    let hash = ContentHash.of(Array(fields[1].utf8))
     for other in entries {
       if other.user.name == name { throw .sameUser(line: line, as: other.line) }
       if other.hash == hash { throw .sameSecret(line: line, as: other.line) }
@@ -78,7 +77,7 @@ struct SyncSecrets: Sendable {
   /// Every hash is compared completely, so the duration reveals nothing about the secrets.
   func user(of secret: String?) -> SyncUser? {
     guard let secret else { return nil }
-    let hash = SyncHasher().digest(Array(secret.utf8))
+    let hash = ContentHash.of(Array(secret.utf8))
     var found: SyncUser?
     for entry in entries where KeyedHash.areEqual(entry.hash, hash) {
       found = entry.user
@@ -89,7 +88,7 @@ struct SyncSecrets: Sendable {
   /// Returns the hash of a secret that is no user's; `nil` for one of a user.
   func wrong(_ secret: String?) -> TokenHash? {
     guard let secret, user(of: secret) == nil else { return nil }
-    return TokenHash(SyncHasher().digest(Array(secret.utf8)))
+    return TokenHash(ContentHash.of(Array(secret.utf8)))
   }
 
   /// Returns the proof that a phone sent the present secret of a user; `nil` if there is no such
@@ -190,40 +189,12 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A SHA-256 hasher (FIPS 180-4) that uses one context for many short texts.
-@safe struct SyncHasher: ~Copyable {
-  private let context: OpaquePointer
-  private let method: OpaquePointer
-
-  /// Creates a hasher. OpenSSL fails only if memory is exhausted.
-  init() {
-    guard let context = unsafe EVP_MD_CTX_new(),
-      let method = unsafe EVP_MD_fetch(nil, "SHA256", nil)
-    else { preconditionFailure("SHA-256 belongs to every OpenSSL 3") }
-    unsafe self.context = unsafe context
-    unsafe self.method = unsafe method
-  }
-
-  deinit {
-    unsafe EVP_MD_CTX_free(context)
-    unsafe EVP_MD_free(method)
-  }
-
-  /// Returns the hash of a text, which has 32 bytes.
-  func digest(_ text: [UInt8]) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: 32)
-    let isMade =
-      unsafe EVP_DigestInit_ex2(context, method, nil) == 1
-      && EVP_DigestUpdate(context, text, text.count) == 1
-      && EVP_DigestFinal_ex(context, &digest, nil) == 1
-    precondition(isMade, "SHA-256 makes 32 bytes")
-    return digest
-  }
-
-  /// Returns the hash that identifies a record.
-  func hash(_ text: [UInt8]) -> SyncHash {
-    guard let hash = SyncHash(digest(text)) else {
-      preconditionFailure("a digest of SHA-256 has 32 bytes")
+extension ContentHash {
+  /// Returns the hash that identifies a record, whose content it is.
+  mutating func hash(_ text: [UInt8]) -> SyncHash {
+    add(text[...])
+    guard let hash = SyncHash(finish()) else {
+      preconditionFailure("a hash of SHA-256 has 32 bytes")
     }
     return hash
   }

@@ -3,6 +3,7 @@ import Glibc
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
+import HoldfastKeyedHashing
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
@@ -25,6 +26,7 @@ struct SyncService: UploadService {
   let uploads: UploadFiles
   let proxies: TrustedProxies
   let first: SyncServer.Input?
+  private let times = CommitTimes()
 
   static var metricsName: String { "sync" }
 
@@ -73,6 +75,8 @@ struct SyncService: UploadService {
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
+
+  var commitTimes: CommitTimes? { times }
 
   mutating func read(
     _ event: ServiceEvent<SyncPath>, _ context: inout Context
@@ -125,13 +129,13 @@ struct SyncService: UploadService {
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ context: inout Context) {
-    let (store, uploads, zones) = (store, uploads, zones)
+    let (service, store, uploads, zones) = (self, store, uploads, zones)
     switch effect {
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.body)
     case .ingest(let token, let user, let body, let isGzip):
       run(token, context) { () throws(StoreFailure) in
-        try await Self.store(body, isGzip: isGzip, of: user.name, in: store)
+        try await service.store(body, isGzip: isGzip, of: user.name)
       }
     case .stamp(let token, let user, let device):
       run(token, context) { () throws(StoreFailure) in
@@ -155,15 +159,17 @@ struct SyncService: UploadService {
   func finish(
     _ id: UUID128, _ record: UploadRecord, _ content: [UInt8]
   ) async throws(StoreFailure) -> SyncOutcome {
-    try await Self.store(content, isGzip: record.isGzip, of: record.user, in: store)
+    try await store(content, isGzip: record.isGzip, of: record.user)
   }
 
   /// Decodes a body and stores its batch.
-  private static func store(
-    _ body: [UInt8], isGzip: Bool, of user: String, in store: any SyncStore
+  private func store(
+    _ body: [UInt8], isGzip: Bool, of user: String
   ) async throws(StoreFailure) -> SyncOutcome {
-    switch try delivery(body, isGzip: isGzip, user: user) {
-    case .success(let delivery): .stored(try await store.apply(delivery))
+    switch try Self.delivery(body, isGzip: isGzip, user: user) {
+    case .success(let delivery):
+      .stored(
+        try await times.measure { () throws(StoreFailure) in try await store.apply(delivery) })
     case .failure(let refusal): refusal.outcome
     }
   }
@@ -191,7 +197,7 @@ struct SyncService: UploadService {
     }
     do throws(FieldFault) {
       let reading = try SyncReading.read(plain)
-      let hasher = SyncHasher()
+      var hasher = ContentHash()
       return .success(
         SyncDelivery(of: reading, user: user, arrived: BootClock().wall) { hasher.hash($0) })
     } catch {

@@ -82,6 +82,9 @@ protocol Service: Sendable {
   /// - Parameter id: The ID of a message, as the operator's backend knows it.
   func allowed(_ input: Rules.Input, as id: UUID128?, wall: Timestamp) -> Rules.Input
 
+  /// The times of the commits that do not go through `commit`; `nil` if there are none.
+  var commitTimes: CommitTimes? { get }
+
   /// Notifies waiting callers that the backend has stopped.
   mutating func end()
 
@@ -174,6 +177,8 @@ extension Service {
   func guarded(_ input: Rules.Input, fresh: () -> UUID128) -> HookRequest? { nil }
 
   func allowed(_ input: Rules.Input, as id: UUID128?, wall: Timestamp) -> Rules.Input { input }
+
+  var commitTimes: CommitTimes? { nil }
 
   mutating func end() {}
 

@@ -108,6 +108,8 @@ final class ServiceRunner<S: Service>: RunningService {
   func report(to page: inout MetricsPage) {
     service.rules.report(to: &page)
     context.report(to: &page)
+    guard let times = service.commitTimes?.histogram, times.count > 0 else { return }
+    page.commits[S.metricsName] = times
   }
 
   func feed(_ input: S.Rules.Input) {

@@ -189,20 +189,19 @@ let adapters: [Target] = [
     "HoldfastSQLiteStores", at: "Adapters/StoreSQLite",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastSQLite",
+      "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastSQLite",
     ]),
   library(
     "HoldfastNodeBus", at: "Adapters/NodeBus",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastPorts", "HoldfastDriver",
-      "HoldfastLinuxEvents",
+      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastPorts", "HoldfastLinuxEvents",
     ]),
   library(
     "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "HoldfastLinuxEvents",
-      "HoldfastNodeBus", "CHoldfastPostgreSQL",
+      "HoldfastPorts", "HoldfastOwnerFiles", "HoldfastLinuxEvents", "HoldfastNodeBus",
+      "CHoldfastPostgreSQL",
     ]),
   library(
     "HoldfastNATSBus", at: "Adapters/BusNATS",
@@ -217,8 +216,7 @@ let adapters: [Target] = [
   library(
     "HoldfastBlueZ", at: "Adapters/BluetoothBlueZ",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastDriver",
-      "HoldfastLinuxBus",
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastLinuxBus",
     ]),
   library("HoldfastOwnerFiles", at: "Adapters/OwnerFiles", uses: ["HoldfastCore"]),
   // Apple's platforms use CryptoKit.
@@ -246,7 +244,7 @@ let adapters: [Target] = [
     ]),
   library(
     "HoldfastDesktopNotifications", at: "Adapters/NotificationsDBus",
-    uses: ["HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxBus"]),
+    uses: ["HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxBus"]),
   library(
     "HoldfastAPNs", at: "Adapters/PushAPNs",
     uses: [

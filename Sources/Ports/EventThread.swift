@@ -40,3 +40,17 @@ extension Task where Failure == Never {
     }
   }
 }
+
+extension EventThread {
+  /// Returns a new serial queue in the place of a thread. `label` is its name in a debugger.
+  package static func queue(_ label: String) -> EventThread {
+    EventThread(QueueExecutor(label: label))
+  }
+}
+
+extension SocketDialer {
+  /// The thread on which the network delivers events, or a new queue if others cannot use it.
+  package func eventThread(or label: String) -> EventThread {
+    (self as? any ThreadedNetwork)?.eventThread ?? .queue(label)
+  }
+}

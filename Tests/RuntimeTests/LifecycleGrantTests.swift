@@ -1,6 +1,5 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastDriver
 import HoldfastPorts
 import HoldfastSocket
 import Testing

@@ -1,5 +1,5 @@
 import Dispatch
-import HoldfastDriver
+import HoldfastPorts
 import Testing
 
 @Suite struct QueueExecutorTests {

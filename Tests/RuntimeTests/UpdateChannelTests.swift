@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastDriver
 import HoldfastPorts
 import HoldfastTestKit
 import Testing

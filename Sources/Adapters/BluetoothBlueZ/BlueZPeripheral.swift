@@ -1,4 +1,4 @@
-import HoldfastDriver
+import HoldfastPorts
 
 #if os(Linux)
   import Dispatch

@@ -1,10 +1,10 @@
-package import Dispatch
 import HoldfastCore
 package import HoldfastPorts
 
 /// A socket over a transport. It runs the engine, and delivers its events.
 ///
-/// It runs on the queue of its transport, so that a report needs no change of threads.
+/// It runs on the queue of its transport, so that a report needs no change of threads. All sockets of
+/// a network share the queue.
 package actor TransportSocket {
   private let socket: SocketConnection
   private let executor: QueueExecutor
@@ -35,17 +35,17 @@ package actor TransportSocket {
   /// - Parameters:
   ///   - clock: The clock that measures time-outs.
   ///   - mostInTurn: The maximum number of events in a delivery.
-  ///   - dial: A function that makes the transport, which reports on the given queue.
+  ///   - executor: The executor of the queue on which the transport reports.
+  ///   - dial: A function that makes the transport.
   package static func open(
     _ request: SocketRequest, limits: SocketLimits, clock: any LinkClock, mostInTurn: Int,
-    deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
-    dial: (DispatchQueue) throws(LinkFailure) -> TransportDial
+    on executor: QueueExecutor, deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
+    dial: () throws(LinkFailure) -> TransportDial
   ) async -> any SocketHandle {
-    let queue = DispatchQueue(label: "holdfast.socket")
-    let dial = Result { () throws(LinkFailure) in try dial(queue) }
+    let dial = Result { () throws(LinkFailure) in try dial() }
     let socket = TransportSocket(
       request, limits: limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver, dial: dial,
-      executor: QueueExecutor(queue))
+      executor: executor)
     await socket.start()
     return TransportHandle(socket)
   }

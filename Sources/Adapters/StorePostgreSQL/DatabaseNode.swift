@@ -1,6 +1,5 @@
 import Glibc
 package import HoldfastCore
-import HoldfastDriver
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastStorage

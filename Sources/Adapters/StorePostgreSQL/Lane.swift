@@ -1,6 +1,5 @@
 import Glibc
 import HoldfastCore
-import HoldfastDriver
 import HoldfastPorts
 import Synchronization
 

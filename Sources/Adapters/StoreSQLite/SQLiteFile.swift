@@ -1,5 +1,4 @@
 package import HoldfastCore
-import HoldfastDriver
 import HoldfastPorts
 
 /// The properties of one kind of store file.

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastPorts
 
 #if canImport(Glibc)
   import Glibc

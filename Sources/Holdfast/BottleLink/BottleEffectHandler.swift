@@ -1,7 +1,6 @@
 import HoldfastBottleLink
 import HoldfastSocket
 import HoldfastCore
-import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastStorage

@@ -1,7 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastSocket
 import HoldfastCore
-import HoldfastDriver
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastFeaturePorts

@@ -1,6 +1,5 @@
 import HoldfastSocket
 import HoldfastCore
-import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastStorage

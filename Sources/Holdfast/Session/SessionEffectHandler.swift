@@ -1,7 +1,6 @@
 import HoldfastSocket
 import HoldfastKeyedHashing
 import HoldfastCore
-import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts

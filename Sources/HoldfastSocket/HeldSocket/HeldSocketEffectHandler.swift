@@ -1,7 +1,6 @@
 import Foundation
 import HoldfastHeldSocket
 import HoldfastCore
-import HoldfastDriver
 import HoldfastPorts
 import Synchronization
 

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastDriver
+import HoldfastPorts
 import HoldfastWire
 import HoldfastLinuxBus
 

@@ -55,4 +55,10 @@
     /// Makes later requests open new connections.
     public func forgetConnections() async { await client.forgetConnections() }
   }
+
+  extension AppleNetwork: ThreadedNetwork {
+    package var eventThread: EventThread { dial.eventThread }
+
+    package var threadCounters: ThreadCounters { dial.threadCounters }
+  }
 #endif

@@ -18,6 +18,8 @@
   public struct NetworkDial: SocketDialer {
     private let configuration: NetworkConfiguration
     private let clock: any LinkClock
+    private let queue: DispatchQueue
+    private let executor: QueueExecutor
 
     /// Creates a dialer, which opens nothing until it is asked to.
     ///
@@ -27,6 +29,8 @@
       clock: any LinkClock = BootClock()
     ) {
       (self.configuration, self.clock) = (configuration, clock)
+      queue = DispatchQueue(label: "holdfast.network")
+      executor = QueueExecutor(queue)
     }
 
     /// Opens a WebSocket. Calling `close` on the handle before the socket is open ends the socket
@@ -53,15 +57,14 @@
       let limits = SocketLimits(
         maxQueuedBytes: configuration.maxQueuedBytes, maxFragments: configuration.maxFragments)
       return await TransportSocket.open(
-        request, limits: limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver
-      ) { queue throws(LinkFailure) in
-        try dial(request, queue)
+        request, limits: limits, clock: clock, mostInTurn: mostInTurn, on: executor,
+        deliver: deliver
+      ) { () throws(LinkFailure) in
+        try dial(request)
       }
     }
 
-    private func dial(
-      _ request: SocketRequest, _ queue: DispatchQueue
-    ) throws(LinkFailure) -> TransportDial {
+    private func dial(_ request: SocketRequest) throws(LinkFailure) -> TransportDial {
       let address = try WebAddress(
         request.url, query: request.query, schemes: ["ws": false, "wss": true])
       try address.demandPrivacy(allowsPlaintext: configuration.allowsPlaintext)
@@ -73,6 +76,12 @@
       }
       return TransportDial(transport: transport, handshake: handshake, url: address.url)
     }
+  }
+
+  extension NetworkDial: ThreadedNetwork {
+    package var eventThread: EventThread { EventThread(executor) }
+
+    package var threadCounters: ThreadCounters { executor.counters }
   }
 
   /// The limits of a `NetworkDial`.

@@ -1,5 +1,4 @@
 package import HoldfastCore
-import HoldfastDriver
 import HoldfastLinuxEvents
 import HoldfastPorts
 package import HoldfastStorage

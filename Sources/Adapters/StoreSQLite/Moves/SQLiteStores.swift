@@ -1,5 +1,5 @@
 package import HoldfastCore
-import HoldfastDriver
+import HoldfastPorts
 import HoldfastOwnerFiles
 package import HoldfastStorage
 

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastDriver
 import HoldfastJSON
 import HoldfastPorts
 import HoldfastServerCore

@@ -1,0 +1,73 @@
+public import Dispatch
+package import HoldfastCore
+import Synchronization
+
+/// An executor that runs actors, and tasks that prefer it, on a separate serial queue, so that disk
+/// I/O does not block other tasks.
+public final class QueueExecutor: SerialExecutor, TaskExecutor {
+  private struct Waiting {
+    var jobs: [UnownedJob] = []
+    /// Whether a call of `runJobs` will follow, or is in progress.
+    var isScheduled = false
+    var counters = ThreadCounters()
+  }
+
+  private let queue: DispatchQueue
+  private let waiting = Mutex(Waiting())
+
+  /// Creates an executor with a new queue. `label` is the queue's name in a debugger.
+  public convenience init(label: String) {
+    self.init(DispatchQueue(label: label))
+  }
+
+  /// Creates an executor with a serial queue that other code may also use.
+  public init(_ queue: DispatchQueue) {
+    self.queue = queue
+  }
+
+  /// The counts of the queue so far.
+  package var counters: ThreadCounters { waiting.withLock(\.counters) }
+
+  /// Adds a job to the end of the queue.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let mustSchedule = waiting.withLock { waiting in
+      waiting.jobs.append(job)
+      waiting.counters.jobs += 1
+      let mustSchedule = !waiting.isScheduled
+      waiting.isScheduled = true
+      if mustSchedule { waiting.counters.wakes += 1 }
+      return mustSchedule
+    }
+    if mustSchedule { queue.async { self.runJobs() } }
+  }
+
+  /// Traps unless the caller runs on the queue, as a job or as a block.
+  public func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
+  }
+
+  /// Runs a function, and then the jobs that wait, on the thread of the caller. It is called on the
+  /// queue.
+  package func run(_ function: () -> Void) {
+    waiting.withLock { $0.isScheduled = true }
+    function()
+    runJobs()
+  }
+
+  private func runJobs() {
+    var jobs: [UnownedJob] = []
+    while true {
+      waiting.withLock { waiting in
+        swap(&jobs, &waiting.jobs)
+        waiting.isScheduled = !jobs.isEmpty
+      }
+      guard !jobs.isEmpty else { return }
+      for job in jobs {
+        unsafe job.runSynchronously(
+          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      }
+      jobs.removeAll(keepingCapacity: true)
+    }
+  }
+}

@@ -5,7 +5,7 @@ import Synchronization
 package protocol ClockAlarm: Sendable {
   /// Calls the function once at `instant`, instead of the instant that was set before.
   ///
-  /// The function is called at once, on the calling thread, if the instant has passed.
+  /// If the instant has passed, the function is called soon. It never runs within this call.
   func set(at instant: Instant)
 
   /// Removes the instant that was set. A call that has begun goes on.

@@ -27,9 +27,9 @@ import Testing
         made.settimeout(60)
         made.connect(sys.argv[2])
         return made
-    def ask(made, path="/"):
+    def ask(made):
         try:
-            made.sendall(b"GET " + path.encode() + b" HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+            made.sendall(b"GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
             return made.recv(65536).split(b"\\r\\n")[0].decode()
         except (BrokenPipeError, ConnectionResetError):
             return ""

@@ -135,7 +135,7 @@ struct SyncService: UploadService {
       context.respond(id, answer.status, answer.headers, answer.body)
     case .ingest(let token, let user, let body, let isGzip):
       run(token, context) { () throws(StoreFailure) in
-        try await service.store(body, isGzip: isGzip, of: user.name)
+        try await service.ingest(body, isGzip: isGzip, of: user.name)
       }
     case .stamp(let token, let user, let device):
       run(token, context) { () throws(StoreFailure) in
@@ -159,11 +159,11 @@ struct SyncService: UploadService {
   func finish(
     _ id: UUID128, _ record: UploadRecord, _ content: [UInt8]
   ) async throws(StoreFailure) -> SyncOutcome {
-    try await store(content, isGzip: record.isGzip, of: record.user)
+    try await ingest(content, isGzip: record.isGzip, of: record.user)
   }
 
   /// Decodes a body and stores its batch.
-  private func store(
+  private func ingest(
     _ body: [UInt8], isGzip: Bool, of user: String
   ) async throws(StoreFailure) -> SyncOutcome {
     switch try Self.delivery(body, isGzip: isGzip, user: user) {

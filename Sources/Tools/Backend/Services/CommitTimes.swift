@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastPorts
+import HoldfastPorts
 import HoldfastServerCore
 import Synchronization
 

@@ -138,8 +138,8 @@ private final class BootAlarms: Sendable {
       if sleep.until <= first { return }
       sleep.task.cancel()
     }
-    // All alarms share the task, so it takes over neither the priority nor the values of the task that
-    // happens to start it.
+    // All alarms share the task, so it takes over neither the priority nor the values of the task
+    // that happens to start it.
     let task = Task.detached(priority: .high) { [clock] in
       guard (try? await clock.wait(until: first)) != nil else { return }
       self.ring(after: first)

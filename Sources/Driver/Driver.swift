@@ -51,6 +51,11 @@ package actor Driver<M: Journaled> {
 
   private enum Phase { case new, running, ended }
 
+  /// The maximum number of inputs in a row before other jobs of the thread have their turn. Without
+  /// it, inputs that arrive as fast as they are handled would keep the sockets from being read and
+  /// written.
+  private static var mostInARow: Int { 64 }
+
   /// Creates a driver.
   ///
   /// - Parameters:
@@ -154,6 +159,8 @@ package actor Driver<M: Journaled> {
     phase = .running
     /// The deadline that is still in place after its own tick. It is not handled again.
     var spent: Instant?
+    /// The number of inputs that were handled since the last wait for one.
+    var inARow = 0
     while !Task.isCancelled {
       let now = moment()
       if let due = deadline, due <= now, due != spent {
@@ -167,7 +174,10 @@ package actor Driver<M: Journaled> {
         spent = nil
         handled += 1
         resumeWaiters()
+        inARow += 1
+        if inARow % Self.mostInARow == 0 { await Task.yield() }
       } else if !isDue(unless: spent) {
+        inARow = 0
         await waitForInput(or: deadline == spent ? nil : deadline)
       }
     }

@@ -138,7 +138,9 @@ private final class BootAlarms: Sendable {
       if sleep.until <= first { return }
       sleep.task.cancel()
     }
-    let task = Task { [clock] in
+    // All alarms share the task, so it takes over neither the priority nor the values of the task
+    // that happens to start it.
+    let task = Task.detached(priority: .high) { [clock] in
       guard (try? await clock.wait(until: first)) != nil else { return }
       self.ring(after: first)
     }

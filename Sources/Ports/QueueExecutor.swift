@@ -28,7 +28,8 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
   /// The counts of the queue so far.
   package var counters: ThreadCounters { waiting.withLock(\.counters) }
 
-  /// Adds a job to the end of the queue.
+  /// Adds a job. Jobs run in order, but a job may run before a block that was added to the queue
+  /// earlier.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let mustSchedule = waiting.withLock { waiting in
@@ -55,9 +56,14 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
     runJobs()
   }
 
+  /// The maximum number of times that jobs queue further jobs before other blocks of the queue have
+  /// their turn.
+  private static let mostRounds = 32
+
+  /// Runs the jobs that wait, and those that they queue.
   private func runJobs() {
     var jobs: [UnownedJob] = []
-    while true {
+    for _ in 0..<Self.mostRounds {
       waiting.withLock { waiting in
         swap(&jobs, &waiting.jobs)
         waiting.isScheduled = !jobs.isEmpty
@@ -69,5 +75,7 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
       }
       jobs.removeAll(keepingCapacity: true)
     }
+    // `isScheduled` is still set.
+    queue.async { self.runJobs() }
   }
 }

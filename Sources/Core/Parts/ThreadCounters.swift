@@ -3,7 +3,7 @@
 package struct ThreadCounters: Sendable, Hashable {
   /// The number of jobs that were queued: the parts of tasks that began on the thread.
   package var jobs: UInt64 = 0
-  /// The number of times that another thread had to wake the thread.
+  /// The number of times that the thread had to be woken, or kept from its next sleep.
   package var wakes: UInt64 = 0
 
   package init() {}

@@ -25,6 +25,8 @@ actor StreamEffectHandler: EffectHandler {
   private let tasks: EffectTasks<StreamModel, UUID128>
   private let backpressure: StoreBackpressure
   private var isReaderBehind = false
+  /// The latest change to the files of images; the next change waits for it.
+  private var filing: Task<Void, Never>?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.unownedExecutor }
 
@@ -107,9 +109,7 @@ actor StreamEffectHandler: EffectHandler {
     }
     outcomes.note(update)
     switch update {
-    case .outboxDone(let id, let message):
-      images.remove(id, isSent: message != nil)
-      if message == nil { deleteAbandonedImages() }
+    case .outboxDone(let id, let message): removeImage(of: id, isSent: message != nil)
     case .status(let status) where status.state == .connected: deleteAbandonedImages()
     case _: break
     }
@@ -141,10 +141,22 @@ actor StreamEffectHandler: EffectHandler {
     }
   }
 
+  /// Removes the image of an entry that left the outbox, if it has one.
+  ///
+  /// The files are changed on the shared threads, because the sockets wait for the thread of the
+  /// network.
+  private func removeImage(of id: UUID128, isSent: Bool) {
+    guard !isSent || images.isKnown(id) else { return }
+    filing = Task { [images, filing, weak self] in
+      await filing?.value
+      images.remove(id, isSent: isSent)
+      if !isSent { await self?.deleteAbandonedImages() }
+    }
+  }
+
   /// Deletes the images on the server that discarded entries left there. Those that cannot be deleted
   /// now are deleted after the next connect or start.
   private func deleteAbandonedImages() {
-    guard !images.abandoned.isEmpty else { return }
     tasks.start { [uploads] in
       await uploads.deleteAbandoned()
       return nil
@@ -176,6 +188,7 @@ actor StreamEffectHandler: EffectHandler {
     signals.close()
     outcomes.end()
     uploads.progress.end()
+    await filing?.value
     await sockets.stop()
     await vault.end()
   }

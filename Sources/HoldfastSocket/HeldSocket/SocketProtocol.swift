@@ -4,7 +4,8 @@ public import HoldfastCore
 /// A description of the app's protocol as a set of optional pure functions.
 ///
 /// The functions run outside the model, which receives only their results. Each function must
-/// always return the same result for the same message.
+/// always return the same result for the same message. It must return quickly, because the sockets
+/// of the network wait for it.
 public struct SocketProtocol: Sendable {
   /// Returns the first message of every connection, such as a greeting, a login or a subscription.
   public var hello: (@Sendable (SocketGreeting) -> SocketMessage?)?

@@ -79,12 +79,16 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   }
 
   /// Runs the driver and posts the reports of the device monitors, until the task is cancelled.
+  ///
+  /// The monitors may belong to the app, so they are called on the shared threads.
   private static func run(_ driver: Driver<S.Model>, _ device: Device<Input>?) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await driver.run() }
       if let device {
-        group.addTask { await device.reportReachability { await driver.post($0) } }
-        group.addTask {
+        group.addTask(executorPreference: globalConcurrentExecutor) {
+          await device.reportReachability { await driver.post($0) }
+        }
+        group.addTask(executorPreference: globalConcurrentExecutor) {
           await device.reportLifecycle {
             await driver.post($0)
           } settled: {

@@ -41,11 +41,39 @@ import Testing
     var harness = SessionHarness.prompted()
     harness.prompt("b", in: "other")
     harness.refuse(harness.key("a"), "busy")
-    harness.prompt(String(repeating: "c", count: 200_000), in: "third")
+    let long = String(repeating: "c", count: 200_000)
+    harness.prompt(long, in: "third")
     harness.pass(.seconds(2))
-    #expect(harness.prompts.map(\.text.count) == [1, 1])
+    #expect(harness.prompts.map(\.text.count) == [1, 1, 200_000])
     #expect(harness.model.deadline.map { $0 > harness.now } == true)
-    harness.ack(harness.key("b"))
-    #expect(harness.prompts.map(\.text) == ["a", "b", "a"])
+    harness.ack(harness.key(long))
+    #expect(harness.prompts.map(\.text.count) == [1, 1, 200_000, 1])
+  }
+
+  @Test(arguments: [(16_127, 2), (16_128, 1), (16_129, 1)])
+  func `prompts of other conversations wait once 16 KiB are on the way`(bytes: Int, sent: Int) {
+    var harness = SessionHarness.connected()
+    let text = String(repeating: "a", count: bytes)
+    harness.prompt(text)
+    harness.prompt("b", in: "other")
+    #expect(harness.prompts.count == sent)
+    harness.ack(harness.key(text))
+    #expect(harness.prompts.count == 2)
+  }
+
+  @Test func `64 short prompts follow each other without an ack, and the next one waits`() {
+    var harness = SessionHarness.connected()
+    for number in 10..<76 { harness.prompt("\(number)", in: "\(number)") }
+    #expect(harness.prompts.count == 64)
+    harness.ack(harness.key("10"))
+    #expect(harness.prompts.count == 65)
+  }
+
+  @Test func `a plain server gets one prompt at a time`() {
+    var harness = SessionHarness.prompted([])
+    harness.prompt("b", in: "other")
+    #expect(harness.prompts.map(\.text) == ["a"])
+    harness.ack(nil)
+    #expect(harness.prompts.map(\.text) == ["a", "b"])
   }
 }

@@ -28,11 +28,13 @@ import Testing
       "upload": SessionSettings.uploadRate, "malformed": SessionSettings.malformedLimit,
       "ahead": SessionSettings.numbersAhead, "owed": SessionSettings.pendingAckLimit,
       "together": SessionSettings.subscriptionsTogether, "pieces": ResponsePieces.limit,
+      "window": SessionSettings.uploadWindow, "message bytes": SessionSettings.messageBytes,
     ]
     #expect(
       counts == [
         "outbox": 1_000, "failed": 100, "prompt": 524_288, "message": 983_040, "upload": 16_384,
         "malformed": 5, "ahead": 1_000, "owed": 1_000, "together": 100, "pieces": 16_777_216,
+        "window": 16_384, "message bytes": 256,
       ])
     #expect(
       SessionSettings.retries

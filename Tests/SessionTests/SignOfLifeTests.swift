@@ -23,7 +23,7 @@ import Testing
     harness.pass(.seconds(31))
     sign(&harness)
     harness.prompt(text, in: "d")
-    return harness.model.connection?.upload.map { harness.now.duration(to: $0.deafUntil) }
+    return harness.model.connection?.uploads.last.map { harness.now.duration(to: $0.deafUntil) }
   }
 
   @Test func `a long prompt may delay pings if the server was heard since the previous one`() {

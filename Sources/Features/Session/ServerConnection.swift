@@ -24,9 +24,12 @@ struct ServerConnection: Sendable, Hashable {
     case prompt(UUID128)
   }
 
-  /// A prompt that was sent but not acknowledged. The next prompt waits for the ack.
+  /// A prompt that was sent but not acknowledged. While too many of their bytes are on the way, the
+  /// next prompt waits for an ack.
   struct Upload: Sendable, Hashable {
     let key: UUID128
+    /// The size of the prompt's message, without the bytes that differ between messages.
+    let bytes: Int
     /// The instant at which the upload stops delaying other prompts.
     let until: Instant
     /// The instant at which the upload stops delaying pings. The upload delays no pings if the
@@ -69,8 +72,8 @@ struct ServerConnection: Sendable, Hashable {
   /// The maximum message size that was reported to the server.
   private(set) var reportedSize: Int?
 
-  /// The prompt that is being uploaded.
-  private(set) var upload: Upload?
+  /// The prompts that are being uploaded, oldest first.
+  private(set) var uploads: [Upload] = []
   /// Whether an upload has delayed pings since the server's last message. If so, the next upload
   /// does not delay them, so that a dead connection is detected.
   private var wasDeaf = false
@@ -145,7 +148,7 @@ struct ServerConnection: Sendable, Hashable {
   /// Whether silence says nothing about the server, because the socket is not read or a prompt is
   /// being uploaded.
   func isDeaf(at now: Instant) -> Bool {
-    isPaused || upload.map { $0.deafUntil > now } ?? false
+    isPaused || uploads.contains { $0.deafUntil > now }
   }
 
   /// Records a sign of life from the server.
@@ -199,8 +202,10 @@ struct ServerConnection: Sendable, Hashable {
     let time = Duration.seconds(bytes / SessionSettings.uploadRate)
     let grace = min(time + SessionSettings.uploadTime, SessionSettings.longestUpload)
     let deaf = wasDeaf ? .zero : min(time, SessionSettings.longestUpload)
-    upload = Upload(
-      key: key, until: now.advanced(by: grace), deafUntil: now.advanced(by: deaf))
+    uploads.append(
+      Upload(
+        key: key, bytes: bytes + SessionSettings.messageBytes, until: now.advanced(by: grace),
+        deafUntil: now.advanced(by: deaf)))
     if deaf > .zero { wasDeaf = true }
     if time > .zero, large?.key != key {
       large = Large(key: key, until: now.advanced(by: SessionSettings.turnLimit))
@@ -214,8 +219,18 @@ struct ServerConnection: Sendable, Hashable {
 
   /// Records that the server has received a whole prompt.
   mutating func endUpload(of key: UUID128) {
-    if upload?.key == key { upload = nil }
+    uploads.removeAll { $0.key == key }
     if large?.key == key { large = nil }
+  }
+
+  /// Whether another prompt may be sent now.
+  ///
+  /// To a server with keys, prompts follow each other without waiting for acks as long as those on
+  /// the way are short in total. So several conversations cost no round trip each, and a slow
+  /// connection still has only one long prompt at a time.
+  var mayUpload: Bool {
+    guard isIdempotent else { return uploads.isEmpty }
+    return uploads.reduce(0) { $0 + $1.bytes } < SessionSettings.uploadWindow
   }
 
   // MARK: Acks
@@ -273,13 +288,13 @@ struct ServerConnection: Sendable, Hashable {
 
   /// The instant at which an upload, a subscription or the wait for an ack times out.
   var deadline: Instant? {
-    [upload?.until, subscriptions.deadline, askedUntil].compactMap(\.self).min()
+    (uploads.map(\.until) + [subscriptions.deadline, askedUntil].compactMap(\.self)).min()
   }
 
   /// Ends the waits that timed out. Returns the conversations whose subscriptions had no response,
   /// in order.
   mutating func expire(at now: Instant) -> [String] {
-    if let upload, upload.until <= now { self.upload = nil }
+    uploads.removeAll { $0.until <= now }
     if let askedUntil, askedUntil <= now { self.askedUntil = nil }
     return subscriptions.expire(at: now, isIdempotent: isIdempotent)
   }
@@ -289,12 +304,11 @@ extension ServerConnection: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
       isConnected
-        || pings.isEmpty && awaited.isEmpty && upload == nil && sent.isEmpty
+        || pings.isEmpty && awaited.isEmpty && uploads.isEmpty && sent.isEmpty
           && subscriptions.isEmpty,
       "server connection: nothing but connect is sent before connected")
-    if let upload {
-      check.require(sent.contains(upload.key), "server connection: what is uploaded was sent")
-    }
+    check.require(
+      uploads.allSatisfy { sent.contains($0.key) }, "server connection: what is uploaded was sent")
     subscriptions.check(&check)
   }
 }

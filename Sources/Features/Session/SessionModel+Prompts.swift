@@ -70,7 +70,7 @@ extension SessionModel {
   // MARK: Sending
 
   mutating func sendPrompts(_ step: inout Step) {
-    while let connection, connection.upload == nil, !connection.isDraining, !isStopping,
+    while let connection, connection.mayUpload, !connection.isDraining, !isStopping,
       outbox.marked == nil
     {
       let timeout =

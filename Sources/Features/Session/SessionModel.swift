@@ -122,7 +122,7 @@ public struct SessionModel: Journaled {
 
   /// Whether no work is left that justifies background time.
   private var isFlushed: Bool {
-    commits.isDone && messages.pendingAcks.isEmpty && connection?.upload == nil
+    commits.isDone && messages.pendingAcks.isEmpty && connection?.uploads.isEmpty != false
       && outbox.isAllAccepted
   }
 
@@ -701,7 +701,7 @@ extension SessionModel {
 
   /// Subscribes to the followed conversations from the end of the stored messages.
   private mutating func subscribe(_ step: inout Step) {
-    guard let current = connection, current.upload == nil || !current.isIdempotent,
+    guard let current = connection, current.mayUpload || !current.isIdempotent,
       !current.isDraining, !current.subscriptions.isWaiting
     else { return }
     let wanted = followed.filter(current.subscriptions.needs)

@@ -53,6 +53,12 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// server. The total is at most `longestUpload`.
   static let uploadTime = Duration.seconds(10)
   static let uploadRate = 16_384
+  /// The number of bytes in prompts without an ack at which the next prompt waits: those that a slow
+  /// connection takes a second for.
+  static let uploadWindow = 16_384
+  /// The bytes of a prompt's message beside its text, rounded up. They bound how many short prompts
+  /// are on the way.
+  static let messageBytes = 256
   package static let longestUpload = Duration.seconds(60)
   /// The time after which a subscription without a response no longer delays other messages.
   static let subscribeTimeout = Duration.seconds(10)

@@ -31,8 +31,9 @@ struct SessionPromptChecker: Sendable {
   private var prompts: [UUID128: Prompt] = [:]
   /// The prompts on the disk.
   private var stored: [UUID128: StoredPrompt] = [:]
-  /// The key of the prompt for which other prompts wait, and the time until which they wait.
-  private var upload: (key: String, until: Instant)?
+  /// The keys of the prompts for which other prompts may have to wait, their bytes, and the time
+  /// until which they count.
+  private var uploads: [(key: String, bytes: Int, until: Instant)] = []
   /// The change that the store has not confirmed.
   private var change: (id: SessionCommitID, change: ClientSessionChange)?
   private var hasStoreFailed = false
@@ -123,7 +124,7 @@ struct SessionPromptChecker: Sendable {
   }
 
   private mutating func endUpload(_ key: String?) {
-    if key == nil || upload?.key == key { upload = nil }
+    uploads.removeAll { key == nil || $0.key == key }
   }
 
   /// Reports prompts that were not accepted within 60 s and not shown as stale. After a sleep, the
@@ -145,7 +146,7 @@ struct SessionPromptChecker: Sendable {
   ) {
     switch effect {
     case .open:
-      upload = nil
+      uploads = []
       for key in prompts.keys { prompts[key]?.sentAt = nil }
     case .send(_, .prompt(let prompt)): sent(prompt, at: now, &found)
     case .commit(let id, let next):
@@ -176,12 +177,16 @@ struct SessionPromptChecker: Sendable {
     {
       found.add(.unstored, at: now, "a prompt differs from its stored form")
     }
-    if let upload, upload.until > now {
-      found.add(.outranked, at: now, "a prompt was sent while another one was on its way")
+    uploads.removeAll { $0.until <= now }
+    let isFull = uploads.reduce(0) { $0 + $1.bytes } >= 16_384
+    if isFull || prompt.idempotencyKey == nil && !uploads.isEmpty {
+      found.add(.outranked, at: now, "a prompt was sent while others were on their way")
     }
     // The time that it takes to send the prompt at 16 KiB per second, plus a margin of 10 s.
-    let time = Duration.seconds(prompt.text.utf8.count / 16_384 + 10)
-    upload = (prompt.idempotencyKey ?? "", now.advanced(by: min(time, .seconds(60))))
+    let bytes = prompt.text.utf8.count
+    let time = Duration.seconds(bytes / 16_384 + 10)
+    uploads.append(
+      (prompt.idempotencyKey ?? "", bytes + 256, now.advanced(by: min(time, .seconds(60)))))
     guard let key else { return }
     if let last = prompts[key]?.sentAt, last.advanced(by: .seconds(30)) > now {
       found.add(.untimely, at: now, "a prompt was sent again within 30 s")

@@ -18,14 +18,15 @@ final class OutboxImages: Sendable {
     /// The images on the server, by their entries. An image that a message may refer to is not among
     /// them.
     var uploaded: [UUID128: MessageID] = [:]
-    /// The images on the server that must be deleted; `nil` before the file was read.
-    var abandoned: [MessageID]?
   }
 
   private let files: PayloadFiles?
   /// The file of the images on the server that must be deleted.
   private let list: OwnerFile?
+  /// The thread of the network waits for this lock, so no file is read or written under it.
   private let state = Mutex(State())
+  /// The images on the server that must be deleted; `nil` before the file was read.
+  private let listed = Mutex<[MessageID]?>(nil)
 
   /// The maximum size of all images in memory, in bytes.
   static let memoryBytes = 64 << 20
@@ -165,7 +166,7 @@ extension OutboxImages {
   func noteSent(_ id: UUID128) { state.withLock { $0.uploaded[id] = nil } }
 
   /// The images on the server that must be deleted, oldest first.
-  var abandoned: [MessageID] { state.withLock { read(&$0) } }
+  var abandoned: [MessageID] { listed.withLock { read(&$0) } }
 
   /// Records that an image on the server must be deleted.
   func abandon(_ image: MessageID) {
@@ -180,10 +181,10 @@ extension OutboxImages {
   func noteDeleted(_ image: MessageID) { change { images in images.removeAll { $0 == image } } }
 
   private func change(_ body: (inout [MessageID]) -> Void) {
-    state.withLock { state in
-      var images = read(&state)
+    listed.withLock { listed in
+      var images = read(&listed)
       body(&images)
-      state.abandoned = images
+      listed = images
       // Without the file, only the next process does not delete them.
       if images.isEmpty {
         try? list?.remove()
@@ -193,13 +194,13 @@ extension OutboxImages {
     }
   }
 
-  private func read(_ state: inout State) -> [MessageID] {
-    if let known = state.abandoned { return known }
+  private func read(_ listed: inout [MessageID]?) -> [MessageID] {
+    if let listed { return listed }
     let bytes = (try? list?.read()) ?? []
     let images = String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap {
       MessageID($0)
     }
-    state.abandoned = images
+    listed = images
     return images
   }
 }

@@ -42,8 +42,7 @@ public final class ShopStream: Sendable, AsyncSequence {
       device: Device(
         reachability: ports.reachability(of: host), lifecycle: ports.lifecycle,
         network: parts.network, clock: ports.clock),
-      first: [.realtime(configuration.realtime), .open(at: ports.clock.wall)],
-      onEnd: onEnd)
+      first: [.realtime(configuration.realtime), .open(at: ports.clock.wall)], onEnd: onEnd)
   }
 
   /// The iterator of a stream's updates.

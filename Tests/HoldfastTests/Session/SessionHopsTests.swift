@@ -2,8 +2,8 @@ import Foundation
 import Holdfast
 import HoldfastBackend
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
 import HoldfastSession
 import HoldfastTestKit
 import Testing

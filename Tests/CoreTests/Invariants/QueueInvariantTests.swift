@@ -73,11 +73,11 @@ private struct Item: QueuedItem {
     (
       "send queue: state of an item ends with the item",
       {
-        $0.items = []
-        $0.unsure = [stranger]
+        $0.list = []
+        $0.doubtful = [stranger]
       }
     ),
-    ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
+    ("send queue: an item is in it once", { $0.list.append($0.list[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unstored = [stranger] }),
     ("send queue: an ordering key has one try at a time", { $0.tries.append(another) }),
     ("send queue: only a stored item that waits is tried", { $0.unstored = [Item(1).id] }),

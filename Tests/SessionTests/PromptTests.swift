@@ -46,21 +46,26 @@ import Testing
     #expect(harness.prompts.map(\.text) == ["a", "b", "c"])
   }
 
-  @Test func `another conversation waits for the ack, not for the answer`() {
-    var harness = SessionHarness.prompted()
+  /// A prompt of one second on a slow connection.
+  private static let long = String(repeating: "a", count: 16_384)
+
+  @Test func `another conversation waits for the ack of a long prompt, not for the answer`() {
+    var harness = SessionHarness.connected()
+    harness.prompt(Self.long)
     harness.prompt("b", in: "d")
-    #expect(harness.prompts.map(\.text) == ["a"])
-    harness.ack(harness.key("a"))
-    #expect(harness.prompts.map(\.text) == ["a", "b"])
+    #expect(harness.prompts.map(\.text) == [Self.long])
+    harness.ack(harness.key(Self.long))
+    #expect(harness.prompts.map(\.text) == [Self.long, "b"])
   }
 
-  @Test func `a prompt without an ack holds up others for 10 s`() {
-    var harness = SessionHarness.prompted()
+  @Test func `a long prompt without an ack holds up others for its time and 10 s`() {
+    var harness = SessionHarness.connected()
+    harness.prompt(Self.long)
     harness.prompt("b", in: "d")
-    harness.pass(.milliseconds(9_999))
-    #expect(harness.prompts.map(\.text) == ["a"])
+    harness.pass(.milliseconds(10_999))
+    #expect(harness.prompts.map(\.text) == [Self.long])
     harness.pass(.milliseconds(1))
-    #expect(harness.prompts.map(\.text) == ["a", "b"])
+    #expect(harness.prompts.map(\.text) == [Self.long, "b"])
   }
 
   @Test func `an ack without a key belongs to the only message awaiting one`() {

@@ -139,8 +139,11 @@ package actor Driver<M: Journaled> {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // If the task was already cancelled, the handler below has run without finding a waiter to
-        // resume.
-        guard !Task.isCancelled else { return continuation.resume() }
+        // resume. The inputs may have been handled while the task changed its executor, which a task
+        // with a preference for another one does here.
+        guard !Task.isCancelled, phase != .ended, handled < target || !condition(machine) else {
+          return continuation.resume()
+        }
         waiters.append(
           Waiter(
             ticket: ticket, target: target, condition: condition, continuation: continuation))

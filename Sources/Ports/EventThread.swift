@@ -6,20 +6,48 @@ package import HoldfastCore
 /// The driver and the effect handler of a link are isolated to it, as the network is. So an event
 /// reaches the machine, and a message the socket, without another job.
 package struct EventThread: Sendable {
-  /// The executor of the thread.
-  package let executor: any SerialExecutor & TaskExecutor
-  /// The object whose release ends the thread. Each task and each actor on the thread keeps it.
-  private let owner: (any AnyObject & Sendable)?
+  private let home: ThreadHome
 
   /// Creates a thread.
-  package init(
-    _ executor: any SerialExecutor & TaskExecutor, owner: (any AnyObject & Sendable)? = nil
-  ) {
-    (self.executor, self.owner) = (executor, owner)
+  ///
+  /// - Parameters:
+  ///   - executor: The executor of the thread.
+  ///   - owner: The object whose release ends the thread. Each task and each actor on the thread
+  ///     keeps it.
+  package init(_ executor: any SerialExecutor, owner: (any AnyObject & Sendable)? = nil) {
+    home = ThreadHome(executor, owner)
   }
 
   /// The executor of an actor that is isolated to the thread. The actor must keep the thread.
-  package var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+  package var unownedExecutor: UnownedSerialExecutor { unsafe home.unownedExecutor }
+
+  /// Starts a task that is isolated to the thread, and keeps it. Only the thread calls this method.
+  ///
+  /// A preference of the task for the executor would not do: each call of an actor on the thread
+  /// would be another job (decision 0073).
+  package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    home.assumeIsolated { home in
+      Task {
+        // A task is isolated to the actor that it captures.
+        _ = home
+        await work()
+      }
+    }
+  }
+}
+
+/// The actor to which the tasks on a thread are isolated.
+private actor ThreadHome {
+  private nonisolated let executor: any SerialExecutor
+  private nonisolated let owner: (any AnyObject & Sendable)?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe executor.asUnownedSerialExecutor()
+  }
+
+  init(_ executor: any SerialExecutor, _ owner: (any AnyObject & Sendable)?) {
+    (self.executor, self.owner) = (executor, owner)
+  }
 }
 
 /// A network that lets others use the thread on which it delivers events.
@@ -28,17 +56,6 @@ package protocol ThreadedNetwork: SocketDialer {
   var eventThread: EventThread { get }
   /// The counts of the thread so far.
   var threadCounters: ThreadCounters { get }
-}
-
-extension Task where Failure == Never {
-  /// Starts a task on a thread, which it keeps; on the shared threads if it is `nil`.
-  @discardableResult
-  package init(on thread: EventThread?, _ work: @escaping @Sendable () async -> Success) {
-    self.init(executorPreference: thread?.executor) {
-      defer { withExtendedLifetime(thread) {} }
-      return await work()
-    }
-  }
 }
 
 extension EventThread {

@@ -1,46 +1,54 @@
 public import HoldfastCore
+import Synchronization
 
 /// A store in memory: an actor that holds a value. Tests can make its calls fail.
 ///
 /// The conformances are declared with the ports. Streams that must not leave data on disk use this
 /// type for their timelines.
 public actor MemoryStore<Value: Sendable>: SuspendableStore {
-  private var value: Value
-  private var isClosed = false
-  private var isSuspended = false
-  private var failuresLeft = 0
-  private var failure = StoreFailure.closed
+  private struct State: Sendable {
+    var value: Value
+    var isClosed = false
+    var isSuspended = false
+    var failuresLeft = 0
+    var failure = StoreFailure.closed
+  }
+
+  /// The state, which has a lock of its own, so that commits need no change of threads.
+  private nonisolated let state: Mutex<State>
 
   /// Creates a store that contains `value`.
   public init(_ value: Value) {
-    self.value = value
+    state = Mutex(State(value: value))
   }
 
   /// Makes the next `count` calls throw `failure` without any effect.
   public func failNext(_ count: Int = 1, with failure: StoreFailure) {
-    (failuresLeft, self.failure) = (count, failure)
+    state.withLock { ($0.failuresLeft, $0.failure) = (count, failure) }
   }
 
   public func check() throws(StoreFailure) { try use { _ in } }
 
-  public func close() { isClosed = true }
+  public func close() { state.withLock { $0.isClosed = true } }
 
-  public func suspend() { isSuspended = true }
+  public func suspend() { state.withLock { $0.isSuspended = true } }
 
-  public func resume() throws(StoreFailure) { isSuspended = false }
+  public func resume() throws(StoreFailure) { state.withLock { $0.isSuspended = false } }
 
   /// Runs `body` with the value.
   ///
   /// - Throws: An error if the store is closed or suspended, or if a test planned a failure.
-  package func use<Result>(
+  package nonisolated func use<Result: Sendable>(
     _ body: (inout Value) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    guard !isClosed else { throw .closed }
-    guard !isSuspended else { throw .suspended }
-    guard failuresLeft == 0 else {
-      failuresLeft -= 1
-      throw failure
+    try state.withLock { state throws(StoreFailure) in
+      guard !state.isClosed else { throw .closed }
+      guard !state.isSuspended else { throw .suspended }
+      guard state.failuresLeft == 0 else {
+        state.failuresLeft -= 1
+        throw state.failure
+      }
+      return try body(&state.value)
     }
-    return try body(&value)
   }
 }

@@ -2,9 +2,9 @@ public import Dispatch
 package import HoldfastCore
 import Synchronization
 
-/// An executor that runs actors, and tasks that prefer it, on a separate serial queue, so that disk
-/// I/O does not block other tasks.
-public final class QueueExecutor: SerialExecutor, TaskExecutor {
+/// An executor that runs actors on a separate serial queue, so that disk I/O does not block other
+/// tasks.
+public final class QueueExecutor: SerialExecutor {
   private struct Waiting {
     var jobs: [UnownedJob] = []
     /// Whether a call of `runJobs` will follow, or is in progress.
@@ -69,10 +69,7 @@ public final class QueueExecutor: SerialExecutor, TaskExecutor {
         waiting.isScheduled = !jobs.isEmpty
       }
       guard !jobs.isEmpty else { return }
-      for job in jobs {
-        unsafe job.runSynchronously(
-          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-      }
+      for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
       jobs.removeAll(keepingCapacity: true)
     }
     // `isScheduled` is still set.

@@ -1,3 +1,4 @@
+import Dispatch
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
@@ -201,6 +202,30 @@ struct DriverTests {
     await running.value
     #expect(instants == instants.sorted())
     #expect(instants.last == .second(9))
+  }
+
+  @Test func `a task that prefers another executor does not miss the end of its wait`() async throws
+  {
+    let work = Work(Bell(), clock: TestClock())
+    try await work.run {
+      await Task(executorPreference: OneQueue()) {
+        for number in 0..<500 {
+          await work.driver.post(.say(number))
+          await work.driver.waitUntil { _ in true }
+        }
+      }.value
+    }
+    #expect(work.effects.takeAll().count == 500)
+  }
+}
+
+/// An executor of tasks on one queue.
+private final class OneQueue: TaskExecutor {
+  private let queue = DispatchQueue(label: "one")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 

@@ -135,8 +135,11 @@ extension TransportSocket {
   /// Closes the socket. Returns when the peer has also closed the connection, or after a second.
   fileprivate func close(code: UInt16, reason: String) async {
     change { $0.close(code: code, reason: reason) }
-    guard !socket.isClosed else { return }
-    await withCheckedContinuation { socket.closers.append($0) }
+    await withCheckedContinuation { continuation in
+      // The socket may have closed while this task changed its executor.
+      if socket.isClosed { return continuation.resume() }
+      socket.closers.append(continuation)
+    }
   }
 
   /// Closes a socket whose handle was dropped.

@@ -77,9 +77,9 @@ extension MemoryStore: TimelineStore where Value == StoredTimelines {
     try use { $0[shop].load(limit: limit) }
   }
 
-  public func commit(
+  public nonisolated func commit(
     _ change: TimelineChange, to shop: ShopID
-  ) throws(StoreFailure) -> TimelineCommit {
+  ) async throws(StoreFailure) -> TimelineCommit {
     try use { timelines throws(StoreFailure) in try timelines.commit(change, to: shop) }
   }
 

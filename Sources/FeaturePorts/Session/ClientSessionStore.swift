@@ -36,7 +36,9 @@ extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
     try use { $0.open(as: client) }
   }
 
-  public func commit(_ change: ClientSessionChange) throws(StoreFailure) -> [NumberedSessionNews] {
+  public nonisolated func commit(
+    _ change: ClientSessionChange
+  ) async throws(StoreFailure) -> [NumberedSessionNews] {
     try use { $0.commit(change) }
   }
 
@@ -71,7 +73,7 @@ extension MemoryStore: SessionStore where Value == StoredSessions {
 
   public func stored() throws(StoreFailure) -> StoredSessions { try use { $0 } }
 
-  public func apply(_ changes: [SessionChange]) throws(StoreFailure) {
+  public nonisolated func apply(_ changes: [SessionChange]) async throws(StoreFailure) {
     try use { stored in
       for change in changes { stored.apply(change) }
     }

@@ -29,8 +29,8 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
   /// Named work can be cancelled by its name. It cancels and replaces earlier work of the same
   /// name.
   ///
-  /// - Parameter thread: The thread on which the work begins, where it must not compute for long;
-  ///   `nil` for the shared threads.
+  /// - Parameter thread: The thread of the caller, if the work begins on it, where it must not
+  ///   compute for long; `nil` for the shared threads.
   package func start(
     _ name: Name? = nil, on thread: EventThread? = nil, _ work: @escaping Work
   ) {
@@ -40,12 +40,13 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
       state.last += 1
       let id = state.last
       if let name { state.names[name] = id }
-      state.tasks[id] = Task(on: thread) { [sink] in
+      let run: @Sendable () async -> Void = { [sink] in
         let input = await work()
         // Cancelled work has already been removed, so its result is not posted.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
         await sink.post([input])
       }
+      state.tasks[id] = thread?.start(run) ?? Task { await run() }
     }
   }
 

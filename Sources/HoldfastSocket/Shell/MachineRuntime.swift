@@ -65,7 +65,7 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     }
     (self.effectHandler, self.driver) = (effectHandler, driver)
     commands = CommandQueue(driver)
-    task = Task(on: effectHandler.thread) {
+    task = Task {
       await Self.run(driver, device)
       await effectHandler.end()
       await start.journal?.close()
@@ -79,16 +79,12 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   }
 
   /// Runs the driver and posts the reports of the device monitors, until the task is cancelled.
-  ///
-  /// The monitors may belong to the app, so they are called on the shared threads.
   private static func run(_ driver: Driver<S.Model>, _ device: Device<Input>?) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await driver.run() }
       if let device {
-        group.addTask(executorPreference: globalConcurrentExecutor) {
-          await device.reportReachability { await driver.post($0) }
-        }
-        group.addTask(executorPreference: globalConcurrentExecutor) {
+        group.addTask { await device.reportReachability { await driver.post($0) } }
+        group.addTask {
           await device.reportLifecycle {
             await driver.post($0)
           } settled: {

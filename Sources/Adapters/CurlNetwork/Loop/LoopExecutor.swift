@@ -7,9 +7,8 @@ import Synchronization
   import Glibc
 #endif
 
-/// An executor that runs actors, and tasks that prefer it, on one thread. The thread sleeps while
-/// there is no work.
-final class LoopExecutor: SerialExecutor, TaskExecutor {
+/// An executor that runs actors on one thread. The thread sleeps while there is no work.
+final class LoopExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var isStopping = false
@@ -132,10 +131,7 @@ extension LoopExecutor {
     for _ in 0..<Self.mostRounds {
       isStopping = takeNews(&jobs)
       if jobs.isEmpty { break }
-      for job in jobs {
-        unsafe job.runSynchronously(
-          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-      }
+      for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
       jobs.removeAll(keepingCapacity: true)
     }
     return isStopping

@@ -131,8 +131,11 @@ extension NetworkLoop {
     guard let socket = sockets[id] else { return }
     socket.close(code: code, reason: reason)
     afterChange(id, socket)
-    guard !socket.isClosed else { return }
-    await withCheckedContinuation { socket.closers.append($0) }
+    await withCheckedContinuation { continuation in
+      // The socket may have closed while this task changed its executor.
+      if socket.isClosed { return continuation.resume() }
+      socket.closers.append(continuation)
+    }
   }
 
   /// Closes a socket whose handle was dropped.
@@ -148,8 +151,7 @@ extension NetworkLoop {
     if socket.deadline == nil { timed.remove(id) } else { timed.insert(id) }
     if socket.mustDeliver {
       socket.isDelivering = true
-      let deliver = socket.deliver
-      Task(executorPreference: executor) { await self.deliver(id, deliver) }
+      Task { await deliver(id, socket.deliver) }
     } else if socket.isFinished {
       sockets[id] = nil
     }

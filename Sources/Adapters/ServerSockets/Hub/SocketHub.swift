@@ -22,7 +22,7 @@ import HoldfastProtocols
   let loop: EventLoop
   /// The executor of the loop's thread, for tasks whose result the handler needs. They must not
   /// compute for long.
-  public var executor: any TaskExecutor { loop }
+  public let executor: any TaskExecutor
   /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
@@ -63,6 +63,7 @@ import HoldfastProtocols
     }
     unsafe scratch = .allocate(byteCount: Self.scratchBytes, alignment: 16)
     self.loop = loop
+    executor = loop.tasks
     now = Clock.now
   }
 

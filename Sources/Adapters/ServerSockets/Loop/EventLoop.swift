@@ -3,12 +3,12 @@ import Glibc
 import HoldfastCore
 import Synchronization
 
-/// A thread that runs the jobs of an actor, those of tasks that prefer it and, between jobs, a
+/// A thread that runs the jobs of an actor, those of tasks that prefer `tasks` and, between jobs, a
 /// driver function.
 ///
 /// The driver blocks in a wait of its own. When a job arrives, a write to `wakeDescriptor` ends the
 /// wait.
-final class EventLoop: SerialExecutor, TaskExecutor {
+final class EventLoop: SerialExecutor {
   private let mailbox: Mailbox
 
   /// Starts the thread. It blocks all signals, so that a write to a closed peer does not raise
@@ -57,8 +57,14 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   var counters: ThreadCounters { mailbox.counters }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    mailbox.post(Mailbox.Letter(job: UnownedJob(job), loop: self))
+    mailbox.post(Mailbox.Letter(job: UnownedJob(job), receiver: .actor(self)))
   }
+
+  /// The executor for tasks without an actor that run on the thread.
+  ///
+  /// It is an object of its own. If the loop were the executor of actor and task in one, each call
+  /// within the actor by a task without this preference would be another job.
+  var tasks: any TaskExecutor { LoopTasks(mailbox: mailbox, loop: self) }
 
   func checkIsolated() {
     precondition(mailbox.isCurrentThread, "not on the loop's thread")
@@ -69,12 +75,39 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   }
 }
 
+/// An executor of tasks on the thread of a loop. It keeps the loop.
+private final class LoopTasks: TaskExecutor {
+  private let mailbox: Mailbox
+  private let loop: EventLoop
+
+  init(mailbox: Mailbox, loop: EventLoop) {
+    (self.mailbox, self.loop) = (mailbox, loop)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    mailbox.post(Mailbox.Letter(job: UnownedJob(job), receiver: .task(self)))
+  }
+}
+
 /// The state that the thread shares with callers that enqueue jobs.
 private final class Mailbox: Sendable {
   /// A job and its executor. The executor must exist until the job has run.
   struct Letter {
     let job: UnownedJob
-    let loop: EventLoop
+    let receiver: Receiver
+
+    func run() {
+      switch receiver {
+      case .actor(let loop): unsafe job.runSynchronously(on: loop.asUnownedSerialExecutor())
+      case .task(let tasks): unsafe job.runSynchronously(on: tasks.asUnownedTaskExecutor())
+      }
+    }
+  }
+
+  /// The executor that queued a job.
+  enum Receiver {
+    case actor(EventLoop)
+    case task(LoopTasks)
   }
 
   private struct State {
@@ -141,11 +174,7 @@ private final class Mailbox: Sendable {
     blockSignals()
     var rounds = 0
     while let (letters, driver) = next(after: rounds) {
-      for letter in letters {
-        unsafe letter.job.runSynchronously(
-          isolatedTo: letter.loop.asUnownedSerialExecutor(),
-          taskExecutor: letter.loop.asUnownedTaskExecutor())
-      }
+      for letter in letters { letter.run() }
       rounds = letters.isEmpty || rounds == Self.mostRounds ? 0 : rounds + 1
       guard rounds == 0 else { continue }
       if let driver {

@@ -123,7 +123,7 @@ extension MemoryStore: TimelineStore where Value == StoredTimelines {
     try change(shop) { $0.removeConsumer(name) }
   }
 
-  private func change<Result>(
+  private func change<Result: Sendable>(
     _ shop: ShopID, _ body: (inout StoredTimeline) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
     try use { timelines throws(StoreFailure) in try timelines.change(shop, body) }

@@ -12,10 +12,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SessionHopsTests {
   private static let count: UInt64 = 200
   /// The greatest number of jobs on the phone's thread for a prompt, its answer and the record that
-  /// it was shown. It is the measured number, rounded up.
+  /// it was shown. 14 were counted: deliveries of the socket, commits, and wakes of the driver.
   private static let mostPhoneJobs = 16.0
-  /// The same on the server's thread.
-  private static let mostServerJobs = 12.0
+  /// The same on the server's thread. 2 were counted.
+  private static let mostServerJobs = 3.0
 
   @Test func `a prompt and its answer take few jobs on the phone and on the server`() async throws {
     let scratch = try Scratch()
@@ -33,7 +33,6 @@ import Testing
     try await answer(Self.count, in: session)
     let phoneJobs = network.threadCounters - phone
     let serverJobs = try await backend.threadCounters() - server
-    print("phone", phoneJobs, "server", serverJobs)
     #expect(Double(phoneJobs.jobs) / Double(Self.count) <= Self.mostPhoneJobs)
     #expect(Double(serverJobs.jobs) / Double(Self.count) <= Self.mostServerJobs)
     await session.close()

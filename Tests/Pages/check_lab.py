@@ -469,8 +469,11 @@ class Checks(pages.Checks):
         self.check("no token in the facts", not tokens, tokens)
         other = self.browser.new_context(viewport=DESKTOP).new_page()
         other.goto(self.lab.url)
-        other.wait_for_timeout(1500)
-        sizes = [page.evaluate("picture.state.models[0].size") for page in (other, self.page)]
+        for _ in range(60):
+            other.wait_for_timeout(500)
+            sizes = [page.evaluate("picture.state.models[0]?.size ?? -100") for page in (other, self.page)]
+            if abs(sizes[0] - sizes[1]) <= 10:
+                break
         self.check("a second page shows the same", abs(sizes[0] - sizes[1]) <= 10, sizes)
         other.close()
 

@@ -26,7 +26,7 @@ public actor SocketServer<Handler: SocketHandler> {
     _ configuration: SocketServerConfiguration, handler: sending Handler
   ) throws(SocketServerError) {
     loop = try EventLoop()
-    hub = try SocketHub(configuration, loop: loop)
+    hub = try SocketHub(configuration, wakeDescriptor: loop.wakeDescriptor)
     self.handler = handler
   }
 

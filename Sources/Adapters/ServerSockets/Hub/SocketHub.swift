@@ -19,10 +19,6 @@ import HoldfastProtocols
   /// The state for connections that are accepted from now on. Open connections keep theirs.
   var tls: TLSContext?
   let poller: Poller
-  let loop: EventLoop
-  /// The executor of the loop's thread, for tasks whose result the handler needs. They must not
-  /// compute for long.
-  public let executor: any TaskExecutor
   /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
@@ -52,18 +48,16 @@ import HoldfastProtocols
   }
 
   init(
-    _ configuration: SocketServerConfiguration, loop: EventLoop
+    _ configuration: SocketServerConfiguration, wakeDescriptor: Int32
   ) throws(SocketServerError) {
     self.configuration = configuration
     limit = ConnectionLimit(bound: configuration.maxConnectionsPerAddress)
     if let files = configuration.tls { tls = try TLSContext(files) } else { tls = nil }
     poller = try Poller()
-    if let cause = poller.add(loop.wakeDescriptor, .read, token: 0) {
+    if let cause = poller.add(wakeDescriptor, .read, token: 0) {
       throw .system(call: "epoll_ctl", errno: cause)
     }
     unsafe scratch = .allocate(byteCount: Self.scratchBytes, alignment: 16)
-    self.loop = loop
-    executor = loop.tasks
     now = Clock.now
   }
 

@@ -23,11 +23,7 @@ extension SocketHub {
   private func dispatch(_ readiness: Readiness) {
     let id = ConnectionID(readiness.token)
     guard id.serial != 0 else {
-      if id.slot == 0 {
-        loop.drainWake()
-      } else if id.slot <= listeners.count {
-        acceptAll(from: listeners[Int(id.slot) - 1])
-      }
+      if id.slot > 0, id.slot <= listeners.count { acceptAll(from: listeners[Int(id.slot) - 1]) }
       return
     }
     guard let connection = connection(id) else { return }

@@ -3,8 +3,7 @@ import Glibc
 import HoldfastCore
 import Synchronization
 
-/// A thread that runs the jobs of an actor, those of tasks that prefer `tasks` and, between jobs, a
-/// driver function.
+/// A thread that runs the jobs of an actor and, between jobs, a driver function.
 ///
 /// The driver blocks in a wait of its own. When a job arrives, a write to `wakeDescriptor` ends the
 /// wait.
@@ -35,13 +34,8 @@ final class EventLoop: SerialExecutor {
     mailbox.finish()
   }
 
-  /// A descriptor that becomes readable when a job is waiting.
+  /// A descriptor that is readable while a job is waiting.
   var wakeDescriptor: Int32 { mailbox.descriptor }
-
-  /// Empties `wakeDescriptor`, which a wait has reported. Only the thread calls this method.
-  func drainWake() {
-    mailbox.drain()
-  }
 
   /// Sets the function to call between jobs. If it is `nil`, the thread sleeps until the next job.
   func drive(with driver: (@Sendable () -> Void)?) {
@@ -57,14 +51,8 @@ final class EventLoop: SerialExecutor {
   var counters: ThreadCounters { mailbox.counters }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    mailbox.post(Mailbox.Letter(job: UnownedJob(job), receiver: .actor(self)))
+    mailbox.post(Mailbox.Letter(job: UnownedJob(job), loop: self))
   }
-
-  /// The executor for tasks without an actor that run on the thread.
-  ///
-  /// It is an object of its own. If the loop were the executor of actor and task in one, each call
-  /// within the actor by a task without this preference would be another job.
-  var tasks: any TaskExecutor { LoopTasks(mailbox: mailbox, loop: self) }
 
   func checkIsolated() {
     precondition(mailbox.isCurrentThread, "not on the loop's thread")
@@ -75,39 +63,12 @@ final class EventLoop: SerialExecutor {
   }
 }
 
-/// An executor of tasks on the thread of a loop. It keeps the loop.
-private final class LoopTasks: TaskExecutor {
-  private let mailbox: Mailbox
-  private let loop: EventLoop
-
-  init(mailbox: Mailbox, loop: EventLoop) {
-    (self.mailbox, self.loop) = (mailbox, loop)
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    mailbox.post(Mailbox.Letter(job: UnownedJob(job), receiver: .task(self)))
-  }
-}
-
 /// The state that the thread shares with callers that enqueue jobs.
 private final class Mailbox: Sendable {
   /// A job and its executor. The executor must exist until the job has run.
   struct Letter {
     let job: UnownedJob
-    let receiver: Receiver
-
-    func run() {
-      switch receiver {
-      case .actor(let loop): unsafe job.runSynchronously(on: loop.asUnownedSerialExecutor())
-      case .task(let tasks): unsafe job.runSynchronously(on: tasks.asUnownedTaskExecutor())
-      }
-    }
-  }
-
-  /// The executor that queued a job.
-  enum Receiver {
-    case actor(EventLoop)
-    case task(LoopTasks)
+    let loop: EventLoop
   }
 
   private struct State {
@@ -157,7 +118,7 @@ private final class Mailbox: Sendable {
   }
 
   /// Applies a change. Only the first change since the thread last read the state writes to the
-  /// descriptor, unless the thread runs jobs and reads the state again before it waits.
+  /// descriptor.
   private func signal(_ change: (inout State) -> Void) {
     let isFirst = state.withLock { state in
       change(&state)
@@ -172,11 +133,10 @@ private final class Mailbox: Sendable {
   func run() {
     owner.store(UInt(pthread_self()), ordering: .relaxed)
     blockSignals()
-    var rounds = 0
-    while let (letters, driver) = next(after: rounds) {
-      for letter in letters { letter.run() }
-      rounds = letters.isEmpty || rounds == Self.mostRounds ? 0 : rounds + 1
-      guard rounds == 0 else { continue }
+    while let (letters, driver) = next() {
+      for letter in letters {
+        unsafe letter.job.runSynchronously(on: letter.loop.asUnownedSerialExecutor())
+      }
       if let driver {
         driver()
       } else if letters.isEmpty {
@@ -185,15 +145,15 @@ private final class Mailbox: Sendable {
     }
   }
 
-  /// The maximum number of times that jobs queue further jobs before the driver has its turn.
-  private static let mostRounds = 32
-
-  /// Takes the waiting jobs. `nil` means that the thread ends.
-  private func next(after rounds: Int) -> ([Letter], driver: (@Sendable () -> Void)?)? {
-    state.withLock { state in
+  /// Takes the waiting jobs. The descriptor is drained first, so that a later job writes to it
+  /// again.
+  private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
+    return state.withLock { state in
+      state.isSignalled = false
       if state.isFinished { return nil }
       defer { state.letters = [] }
-      state.isSignalled = !state.letters.isEmpty && rounds < Self.mostRounds
       return (state.letters, state.driver)
     }
   }
@@ -201,13 +161,6 @@ private final class Mailbox: Sendable {
   private func sleep() {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     unsafe poll(&wanted, 1, -1)
-    drain()
-  }
-
-  /// Empties the descriptor. The thread takes the waiting jobs afterwards, so none is overlooked.
-  func drain() {
-    var count = eventfd_t()
-    unsafe eventfd_read(descriptor, &count)
   }
 
   private func blockSignals() {

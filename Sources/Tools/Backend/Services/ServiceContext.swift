@@ -368,7 +368,7 @@ extension ServiceContext {
   private mutating func commit(_ writes: [S.Write]) {
     writeQueue = .busy(waiting: [])
     let store = store
-    start(on: hub.executor) {
+    start {
       await S.commit(writes, to: store)
     } then: { runner, stored, elapsed in
       runner.committed(stored, after: elapsed)
@@ -412,13 +412,13 @@ extension ServiceContext {
   }
 
   private func start(
-    on executor: (any TaskExecutor)?,
+    on queue: FileQueue? = nil,
     _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
     then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>], Duration) -> Void
   ) {
     guard let inject else { return }
     let log = log
-    Task.detached(executorPreference: executor) {
+    Task.detached(executorPreference: queue) {
       let began = BootClock().now
       let stored = await work()
       let elapsed = began.duration(to: BootClock().now)

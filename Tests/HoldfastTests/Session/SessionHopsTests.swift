@@ -17,7 +17,9 @@ import Testing
   /// The greatest number of times that other threads wake the server's thread meanwhile.
   private static let mostServerWakes = 8.0
 
-  @Test func `a prompt and its answer take few jobs of the phone and few wakes of the server`() async throws {
+  @Test func `a prompt and its answer take few jobs of the phone and few wakes of the server`()
+    async throws
+  {
     let scratch = try Scratch()
     let backend = Backend(
       BackendConfiguration(dataDirectory: scratch("data")), stores: [MemorySessionStore()])

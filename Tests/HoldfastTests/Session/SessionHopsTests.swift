@@ -14,7 +14,8 @@ import Testing
   /// The greatest number of jobs on the phone's thread for a prompt, its answer and the record that
   /// it was shown. 15 were counted: deliveries of the socket, commits, and wakes of the driver.
   private static let mostPhoneJobs = 18.0
-  /// The greatest number of times that other threads wake the server's thread meanwhile. 1 was counted.
+  /// The greatest number of times that other threads wake the server's thread meanwhile. 1 was
+  /// counted.
   private static let mostServerWakes = 3.0
 
   @Test func `a prompt and its answer take few jobs of the phone and few wakes of the server`()

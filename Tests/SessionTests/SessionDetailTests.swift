@@ -74,10 +74,11 @@ import Testing
     var harness = SessionHarness.connected()
     let attempt = harness.attempt
     harness.answersPings = false
+    harness.pass(.seconds(10))
     harness.prompt("short")
     harness.prompt(String(repeating: "a", count: 30 * 16_384), in: "d")
     #expect(harness.prompts.count == 2)
-    // Without the long prompt the connection would end earlier.
+    // Without the long prompt the connection would end 60 s after the last sign of life.
     harness.pass(.seconds(52))
     #expect(harness.attempt == attempt)
   }

@@ -99,6 +99,8 @@ public final class HeldBottle: Sendable, AsyncSequence {
   public func choose(_ bottle: KnownBottle?) { runtime.command(.choose(bottle)) }
 
   /// Records that all drinks up to this number were shown, so that no later run shows them again.
+  ///
+  /// After `close()` has begun, a call may have no effect.
   public func markShown(through number: UInt64) { runtime.command(.shown(through: number)) }
 
   /// Looks for the bottle now, without waiting for the next burst. This is also valid after a

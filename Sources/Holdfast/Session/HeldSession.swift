@@ -172,7 +172,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// Marks all events up to this number as shown, so that no later run shows them again.
   ///
   /// `.max` marks all that the session has reported, also those that an app without a loop has left
-  /// out.
+  /// out. After `close()` has begun, a call may have no effect.
   public func markShown(through news: UInt64) { runtime.command(.shown(through: news)) }
 
   /// Connects again after a failure, without waiting for the next retry.

@@ -99,23 +99,37 @@ struct BottleTroubleTests {
 
   @Test func `the next watch prints every drink that many refreshes have stored`() async throws {
     let scratch = try Scratch()
-    let file = "\(scratch.path)/flash"
-    for run in 0..<3 {
-      let ids = (600 * run + 1)...(600 * run + 600)
-      let lines = ids.map { "\($0) \(1_795_370_000 + $0) 50 100 1 0\n" }.joined()
-      try Data(lines.utf8).write(to: URL(filePath: file))
-      let bottle = try BottleProgram(scratch)
-      bottle.act("move", "still")
-      let phone = try BottlePhone(scratch, ["refresh"])
-      #expect(try await phone.next { $0["result"] as? String } == "synced 600")
-      #expect(try await phone.rest().status == 0)
-      #expect(await bottle.quit() == 0)
-    }
+    for run in 0..<3 { try await refresh((600 * run + 1)...(600 * run + 600), scratch) }
     let phone = try BottlePhone(scratch)
     var drinks: [Int] = []
     while drinks.count < 1_800 { drinks.append(try await phone.drink()) }
     #expect(drinks == Array(1...1_800))
     #expect(try await phone.end().status == 0)
+  }
+
+  @Test func `drinks that a watch prints while it ends are not printed again`() async throws {
+    let scratch = try Scratch()
+    try await refresh(1...600, scratch)
+    let phone = try BottlePhone(scratch)
+    let first = try await phone.drink()
+    let (status, drinks) = try await phone.end()
+    #expect(status == 0)
+    #expect([first] + drinks == Array(1...600))
+    let next = try BottlePhone(scratch)
+    try await next.reaches("scanning")
+    #expect(try await next.end().drinks == [])
+  }
+
+  /// Stores the drinks of a bottle whose records have these ids, without showing them.
+  private func refresh(_ ids: ClosedRange<Int>, _ scratch: Scratch) async throws {
+    let lines = ids.map { "\($0) \(1_795_370_000 + $0) 50 100 1 0\n" }.joined()
+    try Data(lines.utf8).write(to: URL(filePath: "\(scratch.path)/flash"))
+    let bottle = try BottleProgram(scratch)
+    bottle.act("move", "still")
+    let phone = try BottlePhone(scratch, ["refresh"])
+    #expect(try await phone.next { $0["result"] as? String } == "synced \(ids.count)")
+    #expect(try await phone.rest().status == 0)
+    #expect(await bottle.quit() == 0)
   }
 
   @Test func `an invalid flash file is refused with its line number`() async throws {

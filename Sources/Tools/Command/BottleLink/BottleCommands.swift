@@ -89,11 +89,15 @@ enum BottleWatchCommand {
       let view = call.view(of: BottleUpdate.self)
       let notes = BottleNotes(store)
       let noting = Task { await notes.note(radio.standbys) }
+      var shown: UInt64?
       await run.follow(close: { await bottle.close() }) { _, _ in
-        for await update in bottle.lastingUpdates { await show(update, view, bottle, notes) }
+        for await update in bottle.lastingUpdates {
+          shown = await show(update, view, bottle, notes) ?? shown
+        }
       }
-      for await update in bottle.lastingUpdates { await show(update, view, bottle, notes) }
       await view.end()
+      // The bottle takes no mark of a drink that was shown while it was being closed.
+      if let shown { try? await store.confirm(shown) }
       noting.cancel()
       await noting.value
       try? await store.note(nil)
@@ -101,17 +105,20 @@ enum BottleWatchCommand {
     withExtendedLifetime(mark) {}
   }
 
+  /// Shows an update. Returns the number of a drink, which is then marked as shown.
   private static func show(
     _ update: BottleUpdate, _ view: any LinkView<BottleUpdate>, _ bottle: HeldBottle,
     _ notes: BottleNotes
-  ) async {
+  ) async -> UInt64? {
     await view.show(update)
-    if case .drink(let drink) = update { bottle.markShown(through: drink.number) }
     if case .status(let status) = update {
       await notes.note(LinkState(status).text(at: BootClock().now))
     } else {
       await notes.retry()
     }
+    guard case .drink(let drink) = update else { return nil }
+    bottle.markShown(through: drink.number)
+    return drink.number
   }
 }
 

@@ -83,7 +83,12 @@ enum SessionCommand {
       configuration.journal = call[Shared.journal]
       configuration.ports.network = try Connection.network(call, to: address)
       configuration.ports.reachability = PathPipe.named(by: call)
-      if let failure = try await follow(call, configuration) { throw failure }
+      let (failure, shown) = try await follow(call, configuration)
+      // The session takes no mark of news that were shown while it was being closed.
+      var mark = ClientSessionChange()
+      mark.shown = shown
+      if !mark.isEmpty { _ = try? await store.commit(mark) }
+      if let failure { throw failure }
     }
   }
 
@@ -101,9 +106,11 @@ enum SessionCommand {
     return address
   }
 
+  /// Follows the session until it ends. Returns its failure, and the number of the last news item
+  /// that was shown.
   private static func follow(
     _ call: Invocation, _ configuration: SessionConfiguration
-  ) async throws(CommandFailure) -> CommandFailure? {
+  ) async throws(CommandFailure) -> (failure: CommandFailure?, shown: UInt64?) {
     let run = LinkRun(call)
     let session = try await open(call, configuration, run)
     let screen = call.screen(of: SessionUpdate.self, longest: longestLine)
@@ -113,6 +120,7 @@ enum SessionCommand {
     let sending = Task { await sender.run(view, screen) }
     let work = OnceWork(isDone: !call[once])
     var ending = SessionRunEnding(isOnce: call[once])
+    var shown: UInt64?
     let failure = await run.follow(
       stopped: { work.end(.stopped) }, sender: sending, drawing: screen?.run,
       close: { await session.close() }
@@ -128,7 +136,10 @@ enum SessionCommand {
       var failure: CommandFailure?
       for await update in session.lastingUpdates {
         await view.show(update)
-        if let news = update.news { session.markShown(through: news) }
+        if let news = update.news {
+          session.markShown(through: news)
+          shown = news
+        }
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
         // Updates up to the end are also marked, so that the next run does not show them again.
@@ -137,9 +148,9 @@ enum SessionCommand {
       return failure
     }
     await view.end()
-    guard failure == nil, call[once] else { return failure }
-    if work.isStopped { return .stopped("all prompts were answered") }
-    return .left(ending.failed + (await sending.value), "prompt", "not answered")
+    guard failure == nil, call[once] else { return (failure, shown) }
+    if work.isStopped { return (.stopped("all prompts were answered"), shown) }
+    return (.left(ending.failed + (await sending.value), "prompt", "not answered"), shown)
   }
 
   /// Opens the session with the lifecycle of the run.

@@ -2,11 +2,14 @@ import Foundation
 package import HoldfastCore
 package import HoldfastPorts
 
-/// The loop of one machine. It waits for an input or the deadline, and performs the effects.
+/// The loop of one machine. It handles inputs and the deadline, and performs the effects.
 ///
-///     loop:  deadline due? ─▶ tick ─┐
-///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ loop
-///            neither? ─▶ wait for an input or the deadline, whichever comes first
+///     turn:  deadline due? ─▶ tick ─┐
+///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ turn
+///            neither? ─▶ the end; an input or the deadline begins another turn
+///
+/// Each turn is a task that begins on the driver's thread. A task that waits would be resumed on the
+/// shared threads first, and only then change to the driver's (decision 0074).
 ///
 /// The deadline is checked before every input, so a continuous flow of inputs does not delay a
 /// tick. At most one tick precedes each input, so ticks do not delay inputs.
@@ -41,6 +44,10 @@ package actor Driver<M: Journaled> {
   /// Whether there are waiters. Generic code reads a flag faster than the count of an array.
   private var hasWaiters = false
   private var lastTicket: UInt64 = 0
+  /// The deadline that is still in place after its own tick. It is not handled again.
+  private var spent: Instant?
+  /// The continuation of `run`.
+  private var ending: CheckedContinuation<Void, Never>?
 
   private struct Waiter {
     var ticket: UInt64
@@ -51,10 +58,10 @@ package actor Driver<M: Journaled> {
 
   private enum Phase { case new, running, ended }
 
-  /// The maximum number of inputs in a row before other jobs of the thread have their turn. Without
-  /// it, inputs that arrive as fast as they are handled would keep the sockets from being read and
-  /// written.
-  private static var mostInARow: Int { 64 }
+  /// The maximum number of inputs in a turn. Other jobs of the thread follow before the next one.
+  /// Without it, inputs that arrive as fast as they are handled would keep the sockets from being
+  /// read and written.
+  private static var mostInTurn: Int { 32 }
 
   /// Creates a driver.
   ///
@@ -160,34 +167,58 @@ package actor Driver<M: Journaled> {
   package func run() async {
     precondition(phase == .new, "a driver runs once")
     phase = .running
-    /// The deadline that is still in place after its own tick. It is not handled again.
-    var spent: Instant?
-    /// The number of inputs that were handled since the last wait for one.
-    var inARow = 0
-    while !Task.isCancelled {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        ending = continuation
+        inbox.open(Inbox<M.Input>.turn { await self.takeTurn() })
+      }
+    } onCancel: {
+      inbox.stop()
+    }
+    await journal?.flush()
+  }
+
+  /// Handles inputs and the deadline until neither is left, or until other jobs of the thread have
+  /// their turn.
+  private func takeTurn() async {
+    alarm.clear()
+    var handledInTurn = 0
+    while !inbox.isStopping {
       let now = moment()
       if let due = deadline, due <= now, due != spent {
         await step(.tick, at: now)
         spent = deadline.flatMap { $0 <= now ? $0 : nil }
         resumeWaiters()
-        guard !Task.isCancelled else { break }
+        if inbox.isStopping { break }
       }
       if let input = inbox.take() {
         await step(.input(input), at: moment())
         spent = nil
         handled += 1
         resumeWaiters()
-        inARow += 1
-        if inARow % Self.mostInARow == 0 { await Task.yield() }
-      } else if !isDue(unless: spent) {
-        inARow = 0
-        await waitForInput(or: deadline == spent ? nil : deadline)
+        handledInTurn += 1
+        if handledInTurn == Self.mostInTurn { return inbox.continueLater() }
+      } else if !isDue(unless: spent), rests() {
+        return
       }
     }
+    end()
+  }
+
+  /// Sets the alarm and ends the turn, unless there is news. The next input or the alarm starts
+  /// another turn.
+  private func rests() -> Bool {
+    if let deadline, deadline != spent { alarm.set(at: deadline) }
+    guard !inbox.rest() else { return true }
+    alarm.clear()
+    return false
+  }
+
+  private func end() {
     phase = .ended
     resumeWaiters { _ in true }
     inbox.close()
-    await journal?.flush()
+    ending.take()?.resume()
   }
 
   private func resumeWaiters() {
@@ -230,12 +261,6 @@ package actor Driver<M: Journaled> {
       await perform(effect, now)
     }
   }
-
-  private func waitForInput(or deadline: Instant?) async {
-    if let deadline { alarm.set(at: deadline) }
-    await inbox.waitForInput()
-    alarm.clear()
-  }
 }
 
 /// The end of a process because its machine broke an invariant.
@@ -264,14 +289,17 @@ package enum BrokenInvariant {
 /// already have run without finding a continuation to remove.
 ///
 /// - Parameters:
+///   - isolation: The actor of the caller. Without the parameter, the closure that waits would run on
+///     the shared threads, so each wait would change the thread twice.
 ///   - enter: Stores the continuation.
 ///   - leave: Removes the continuation when the task is cancelled.
 package func suspended<Value: Sendable>(
+  isolation: isolated (any Actor)? = #isolation,
   _ enter: (CheckedContinuation<Value, Never>) -> () -> Void,
   onCancel leave: @Sendable () -> () -> Void
 ) async -> Value {
   await withTaskCancellationHandler {
-    await withCheckedContinuation { continuation in enter(continuation)() }
+    await withCheckedContinuation(isolation: isolation) { continuation in enter(continuation)() }
   } onCancel: {
     leave()()
   }

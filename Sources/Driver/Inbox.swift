@@ -10,6 +10,7 @@ import Synchronization
 /// them.
 package final class Inbox<Input: Sendable>: Sendable {
   private let state: Mutex<State>
+  private let stopping = Atomic(false)
 
   /// Creates a queue.
   ///
@@ -68,23 +69,44 @@ package final class Inbox<Input: Sendable>: Sendable {
     return input
   }
 
-  /// Ends the driver's wait for an input, or the next one if it does not wait.
+  /// A turn of the driver, in which it takes inputs. It is isolated to the driver, so its task begins
+  /// on the driver's thread.
+  typealias Turn = @isolated(any) @Sendable () async -> Void
+
+  /// Returns a turn that is isolated to the actor of the caller.
+  static func turn(@_inheritActorContext _ body: @escaping Turn) -> Turn { body }
+
+  /// Starts the first turn. Afterwards, news starts another turn whenever none is in progress.
+  func open(_ turn: @escaping Turn) {
+    let wake = state.withLock { $0.open(turn) }
+    wake()
+  }
+
+  /// Ends a turn, unless there is news. Only a turn calls this method.
+  ///
+  /// - Returns: False if the turn goes on.
+  func rest() -> Bool { state.withLock { $0.rest() } }
+
+  /// Ends a turn and starts the next one, which runs after the other jobs of the thread.
+  func continueLater() {
+    let wake = state.withLock { $0.continueLater() }
+    wake()
+  }
+
+  /// Starts a turn, or keeps the present one from ending.
   func nudge() {
     let wake = state.withLock { $0.nudge() }
     wake()
   }
 
-  /// Waits until an input is queued, `nudge` is called, the inbox is closed, or the task is
-  /// cancelled.
-  ///
-  /// Only the driver may wait, with one call at a time.
-  func waitForInput() async {
-    await suspended { continuation in
-      state.withLock { $0.read(continuation, unless: Task.isCancelled) }
-    } onCancel: {
-      state.withLock { $0.wakeReader() }
-    }
+  /// Requests the end of the driver, and starts a turn that ends it.
+  func stop() {
+    stopping.store(true, ordering: .releasing)
+    nudge()
   }
+
+  /// Whether the end of the driver was requested.
+  var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
   /// Refuses further inputs, and the inputs that wait for room. Queued inputs can still be taken.
   func close() {
@@ -128,9 +150,12 @@ extension Inbox {
     /// adding and taking are both fast.
     private var leaving: [Input] = []
     private var waiting: [Waiting] = []
-    private var reader: CheckedContinuation<Void, Never>?
+    /// The driver's turn; `nil` before the driver runs and after it has ended.
+    private var turn: Turn?
+    /// Whether a turn is in progress.
+    private var isInTurn = false
     private var isClosed = false
-    /// Whether the next wait ends at once.
+    /// Whether the present turn goes on even if no input is left.
     private var isNudged = false
     private var tickets: UInt64 = 0
 
@@ -212,38 +237,42 @@ extension Inbox {
       return { [wakes] in for wake in wakes { wake() } }
     }
 
-    mutating func read(
-      _ continuation: CheckedContinuation<Void, Never>, unless cancelled: Bool
-    ) -> Wake {
-      precondition(reader == nil, "an inbox has one reader")
-      defer { isNudged = false }
-      guard count == 0, !isClosed, !cancelled, !isNudged else {
-        return { continuation.resume() }
-      }
-      reader = continuation
-      return {}
-    }
-
-    mutating func nudge() -> Wake {
-      isNudged = reader == nil
+    mutating func open(_ turn: @escaping Turn) -> Wake {
+      self.turn = turn
       return wakeReader()
     }
 
-    mutating func wakeReader() -> Wake {
-      guard let woken = reader.take() else { return {} }
-      return { woken.resume() }
+    mutating func rest() -> Bool {
+      defer { isNudged = false }
+      isInTurn = count > 0 || isNudged
+      return !isInTurn
+    }
+
+    mutating func continueLater() -> Wake {
+      isInTurn = false
+      return wakeReader()
+    }
+
+    mutating func nudge() -> Wake {
+      isNudged = isInTurn
+      return wakeReader()
+    }
+
+    /// Starts a turn, unless one is in progress. Its task takes neither the priority nor the values
+    /// of the task that brings the news.
+    private mutating func wakeReader() -> Wake {
+      guard !isInTurn, let turn else { return {} }
+      isInTurn = true
+      return { Task.detached(operation: turn) }
     }
 
     mutating func close() -> Wake {
       isClosed = true
       let refused = waiting
       waiting = []
+      turn = nil
       counters.refused += refused.reduce(0) { $0 + UInt64($1.inputs.count) }
-      let wake = wakeReader()
-      return {
-        for poster in refused { poster.continuation.resume(returning: false) }
-        wake()
-      }
+      return { for poster in refused { poster.continuation.resume(returning: false) } }
     }
 
     private mutating func append(_ inputs: ArraySlice<Input>) -> Wake {

@@ -136,34 +136,47 @@ struct InboxTests {
   }
 
   @Test
-  func `the reader is woken by an input, by closing and by cancellation`() async {
-    let inbox = Inbox<Int>(limit: 1)
-    let reader = Task { await inbox.waitForInput() }
+  func `news starts a turn, or keeps the present one from ending`() async {
+    let inbox = Inbox<Int>(limit: 2)
+    let (started, starting) = AsyncStream.makeStream(of: Void.self)
+    var turns = started.makeAsyncIterator()
     #expect(inbox.tryPost(1))
-    await reader.value
+    inbox.open { starting.yield() }
+    await turns.next()
+    #expect(!inbox.rest(), "an input is left")
     #expect(inbox.take() == 1)
-    let cancelled = Task { await inbox.waitForInput() }
-    cancelled.cancel()
-    await cancelled.value
-    let closed = Task { await inbox.waitForInput() }
+    inbox.nudge()
+    #expect(!inbox.rest(), "the nudge came during the turn")
+    #expect(inbox.rest())
+    inbox.nudge()
+    await turns.next()
+    #expect(inbox.rest())
+    #expect(inbox.tryPost(2))
+    await turns.next()
+    #expect(inbox.tryPost(3), "an input during a turn starts no other one")
+    inbox.continueLater()
+    await turns.next()
+    inbox.stop()
+    #expect(inbox.isStopping)
     inbox.close()
-    await closed.value
+    inbox.nudge()
+    starting.finish()
+    #expect(await turns.next() == nil, "each turn was started once")
   }
 
   @Test
   func `loses nothing between many posters and one reader`() async {
     let inbox = Inbox<Int>(limit: 3)
-    let sum = await withTaskGroup(of: Void.self) { group in
-      for poster in 0..<8 {
-        group.addTask { for number in 0..<200 { await inbox.post(poster * 200 + number) } }
-      }
-      var sum = 0
-      for _ in 0..<1_600 {
-        await inbox.waitForInput()
-        sum += inbox.take() ?? 0
-      }
-      return sum
+    let (taken, taking) = AsyncStream.makeStream(of: Int.self)
+    inbox.open {
+      repeat {
+        while let number = inbox.take() { taking.yield(number) }
+      } while !inbox.rest()
     }
+    for poster in 0..<8 {
+      Task { for number in 0..<200 { await inbox.post(poster * 200 + number) } }
+    }
+    let sum = await taken.prefix(1_600).reduce(0, +)
     #expect(sum == (0..<1_600).reduce(0, +))
     #expect(inbox.counters.longest <= 3)
   }

@@ -91,7 +91,8 @@ actor RelayEffectHandler: EffectHandler {
       maxMessageBytes: BackendMessage.maxBytes)
     request.note = sink.notes(of: attempt)
     let secrets = [resume?.text].compactMap(\.self)
-    await sockets.open(attempt, request, hiding: secrets) { [sink] events, _ in
+    let sink = sink
+    await sockets.open(attempt, request, hiding: secrets) { events, _ in
       let inputs: [RelayModel.Input] = events.map { event in
         event.input(of: attempt) { _ in
           .opened(attempt)

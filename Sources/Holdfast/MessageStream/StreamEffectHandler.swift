@@ -203,8 +203,8 @@ actor StreamEffectHandler: EffectHandler {
       openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: MessageLimits().maxFrameBytes)
     request.note = sink.notes(of: attempt)
-    let shop = configuration.shop
-    await sockets.open(attempt, request) { [sink, backpressure, clock] events, redaction in
+    let (shop, sink, backpressure, clock) = (configuration.shop, sink, backpressure, clock)
+    await sockets.open(attempt, request) { events, redaction in
       await backpressure.pass(events.count)
       let wall = clock.wall
       let inputs: [StreamModel.Input] = events.map { event in
@@ -253,8 +253,9 @@ actor StreamEffectHandler: EffectHandler {
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
     backpressure.close()
-    tasks.start(on: thread) {
-      [store, backpressure, signals, shop = configuration.shop] () throws(StoreFailure) in
+    let (store, backpressure, signals) = (store, backpressure, signals)
+    let shop = configuration.shop
+    tasks.start(on: thread) { () throws(StoreFailure) in
       defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)
       if !commit.isEmpty { signals.ring() }

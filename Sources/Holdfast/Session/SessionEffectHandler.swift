@@ -160,8 +160,8 @@ actor SessionEffectHandler: EffectHandler {
     request.note = sink.notes(of: attempt)
     if isToken { request.headers.append(("Authorization", "Bearer \(key)")) }
     let clock = configuration.ports.clock
-    await sockets.open(attempt, request, hiding: [key]) {
-      [sink, updates, backpressure] events, redaction in
+    let (sink, updates, backpressure) = (sink, updates, backpressure)
+    await sockets.open(attempt, request, hiding: [key]) { events, redaction in
       let paused = { (isPaused: Bool) in
         await sink.post([.reading(attempt, isPaused: isPaused)])
       }
@@ -183,7 +183,8 @@ actor SessionEffectHandler: EffectHandler {
   /// only after a success.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
-    tasks.start(on: thread) { [store, backpressure] () throws(StoreFailure) in
+    let (store, backpressure) = (store, backpressure)
+    tasks.start(on: thread) { () throws(StoreFailure) in
       let news = try await store.commit(change)
       backpressure.open()
       return .committed(id, news)

@@ -137,8 +137,10 @@ actor HeldSocketEffectHandler: EffectHandler {
     used = (attempt, token)
     unacknowledged.removeAll()
     let secrets = Self.secrets(url, headers.map(\.value))
-    await sockets.open(attempt, request, with: token, hiding: secrets) {
-      [sink, updates, unacknowledged, messages = configuration.messages, weak self] events, _ in
+    let (sink, updates, unacknowledged) = (sink, updates, unacknowledged)
+    let messages = configuration.messages
+    weak let handler = self
+    await sockets.open(attempt, request, with: token, hiding: secrets) { events, _ in
       await updates.paced(events) { isPaused in
         await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
       } then: { events in
@@ -150,7 +152,7 @@ actor HeldSocketEffectHandler: EffectHandler {
           return [.socket(attempt, .acknowledged(number)), input]
         }
         // The refusal is recorded before the machine requests another token.
-        if inputs.contains(where: \.refusesToken) { await self?.tokenRefused(on: attempt) }
+        if inputs.contains(where: \.refusesToken) { await handler?.tokenRefused(on: attempt) }
         await sink.post(inputs)
       }
     }

@@ -40,11 +40,11 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
       state.last += 1
       let id = state.last
       if let name { state.names[name] = id }
-      let run: @Sendable () async -> Void = { [sink] in
+      let run: @Sendable () async -> Void = {
         let input = await work()
         // Cancelled work has already been removed, so its result is not posted.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
-        await sink.post([input])
+        await self.sink.post([input])
       }
       state.tasks[id] = thread?.start(run) ?? Task { await run() }
     }

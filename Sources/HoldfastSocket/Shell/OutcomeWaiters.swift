@@ -1,5 +1,6 @@
 package import HoldfastPorts
 import HoldfastCore
+import HoldfastDriver
 import Synchronization
 
 /// The callers that wait for the outcomes of commands. Each command has a key.
@@ -52,16 +53,14 @@ package final class OutcomeWaiters<Key: Hashable & Sendable, Outcome: Sendable>:
 
   /// Returns the outcome of a command without a time limit; `nil` if the task is cancelled first.
   package func wait(for key: Key) async -> Outcome? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        // The cancellation state is read under the lock. An earlier cancellation is detected here,
-        // and a later one finds the waiting caller.
-        let answer = state.withLock { $0.take(key, for: continuation, unless: Task.isCancelled) }
-        if let answer { continuation.resume(returning: answer.outcome) }
-      }
+    await suspended { continuation in
+      // The cancellation state is read under the lock. An earlier cancellation is detected here, and
+      // a later one finds the waiting caller.
+      let answer = state.withLock { $0.take(key, for: continuation, unless: Task.isCancelled) }
+      return { if let answer { continuation.resume(returning: answer.outcome) } }
     } onCancel: {
       let caller = state.withLock { $0.cancel(key) }
-      caller?.resume(returning: nil)
+      return { caller?.resume(returning: nil) }
     }
   }
 

@@ -77,13 +77,15 @@ package final class SocketPool: Sendable {
       return state.isStopped
     }
     guard !isStopped else { return }
-    let socket = await network.openInTurns(request) { [credentials, policy, weak self] events in
+    let (credentials, policy) = (credentials, policy)
+    weak let pool = self
+    let socket = await network.openInTurns(request) { events in
       guard case .failed(let failure) = events.last else {
         return await deliver(events, redaction)
       }
       if policy.action(on: failure) == .refresh { await credentials.refused(token) }
       await deliver(events.dropLast() + [.failed(redaction.clean(failure))], redaction)
-      self?.forget(attempt)
+      pool?.forget(attempt)
     }
     state.withLock { state in
       // During the dial, the attempt may have failed or the pool may have been stopped. In both

@@ -1,4 +1,5 @@
 package import HoldfastCore
+import HoldfastDriver
 import Synchronization
 
 /// A queue of updates for the app that never makes the machine wait for the app.
@@ -193,21 +194,23 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     await next(of: 0, endsAtFailure: endsAtFailure)
   }
 
-  fileprivate func next(of loop: UInt64, endsAtFailure: Bool) async -> Update? {
+  fileprivate func next(
+    of loop: UInt64, endsAtFailure: Bool, isolation: isolated (any Actor)? = #isolation
+  ) async -> Update? {
     // An update that waits is taken without the cost of a suspension.
     if let answer = take(of: loop, endsAtFailure: endsAtFailure, orWait: nil) {
       return answer.update
     }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let answer = take(of: loop, endsAtFailure: endsAtFailure, orWait: continuation)
-        if let answer { continuation.resume(returning: answer.update) }
+    return await suspended { continuation in
+      guard let answer = take(of: loop, endsAtFailure: endsAtFailure, orWait: continuation) else {
+        return {}
       }
+      return { continuation.resume(returning: answer.update) }
     } onCancel: {
       let reader = state.withLock { state in
         state.reader?.loop == loop ? state.reader.take() : nil
       }
-      reader?.continuation.resume(returning: nil)
+      return { reader?.continuation.resume(returning: nil) }
     }
   }
 
@@ -334,7 +337,7 @@ public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
   /// Returns the next update; `nil` after the feature is closed, or when it has failed and no retry
   /// can help.
   public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-    await loop.updates.next(of: loop.number, endsAtFailure: endsAtFailure)
+    await loop.updates.next(of: loop.number, endsAtFailure: endsAtFailure, isolation: actor)
   }
 }
 

@@ -26,7 +26,7 @@ public actor SocketServer<Handler: SocketHandler> {
     _ configuration: SocketServerConfiguration, handler: sending Handler
   ) throws(SocketServerError) {
     loop = try EventLoop()
-    hub = try SocketHub(configuration, wakeDescriptor: loop.wakeDescriptor)
+    hub = try SocketHub(configuration, on: loop)
     self.handler = handler
   }
 
@@ -109,11 +109,15 @@ public actor SocketServer<Handler: SocketHandler> {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Delivers inputs and events to the handler and writes its responses, until no events remain.
+  /// Delivers inputs and events to the handler, and then writes its responses, until none remain.
   private func drain() {
-    for input in takeInputs() { input(&handler, hub) }
     repeat {
-      for event in hub.takeEvents() { handler.handle(event, on: hub) }
+      var (inputs, events) = (takeInputs(), hub.takeEvents())
+      while !inputs.isEmpty || !events.isEmpty {
+        for input in inputs { input(&handler, hub) }
+        for event in events { handler.handle(event, on: hub) }
+        (inputs, events) = (takeInputs(), hub.takeEvents())
+      }
       hub.flush()
     } while hub.hasEvents
   }

@@ -19,6 +19,7 @@ import HoldfastProtocols
   /// The state for connections that are accepted from now on. Open connections keep theirs.
   var tls: TLSContext?
   let poller: Poller
+  let home: LoopHome
   /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
@@ -47,14 +48,13 @@ import HoldfastProtocols
     case paused(retry: Instant?)
   }
 
-  init(
-    _ configuration: SocketServerConfiguration, wakeDescriptor: Int32
-  ) throws(SocketServerError) {
+  init(_ configuration: SocketServerConfiguration, on loop: EventLoop) throws(SocketServerError) {
     self.configuration = configuration
     limit = ConnectionLimit(bound: configuration.maxConnectionsPerAddress)
     if let files = configuration.tls { tls = try TLSContext(files) } else { tls = nil }
     poller = try Poller()
-    if let cause = poller.add(wakeDescriptor, .read, token: 0) {
+    home = LoopHome(loop)
+    if let cause = poller.add(loop.wakeDescriptor, .read, token: 0) {
       throw .system(call: "epoll_ctl", errno: cause)
     }
     unsafe scratch = .allocate(byteCount: Self.scratchBytes, alignment: 16)
@@ -63,6 +63,14 @@ import HoldfastProtocols
 
   deinit {
     unsafe scratch.deallocate()
+  }
+
+  /// Starts work on the loop, which must not compute for long or block.
+  ///
+  /// The work runs until it first waits before this method returns. Each wait ends between two turns
+  /// of the loop.
+  public func start(_ work: @escaping @Sendable () async -> Void) {
+    home.assumeIsolated { $0.start(work) }
   }
 
   // MARK: Connections

@@ -5,7 +5,8 @@ extension SocketHub {
   /// Waits for activity and handles it. The results are queued as events.
   func wait() {
     let limit = nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
-    let ready = poller.wait(atMost: hasWork || hasStopped ? .zero : limit)
+    let mayWait = !hasWork && !hasStopped && !home.loop.hasNews
+    let ready = poller.wait(atMost: mayWait ? limit : .zero)
     now = Clock.now
     for readiness in ready { dispatch(readiness) }
     readUnread()
@@ -23,7 +24,11 @@ extension SocketHub {
   private func dispatch(_ readiness: Readiness) {
     let id = ConnectionID(readiness.token)
     guard id.serial != 0 else {
-      if id.slot > 0, id.slot <= listeners.count { acceptAll(from: listeners[Int(id.slot) - 1]) }
+      if id.slot == 0 {
+        home.loop.drainWake()
+      } else if id.slot <= listeners.count {
+        acceptAll(from: listeners[Int(id.slot) - 1])
+      }
       return
     }
     guard let connection = connection(id) else { return }

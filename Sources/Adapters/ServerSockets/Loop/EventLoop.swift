@@ -34,8 +34,12 @@ final class EventLoop: SerialExecutor {
     mailbox.finish()
   }
 
-  /// A descriptor that is readable while a job is waiting.
+  /// A descriptor that becomes readable when another thread adds to the mailbox.
   var wakeDescriptor: Int32 { mailbox.descriptor }
+
+  /// Whether the mailbox has changed since the thread last read it. The driver checks this before it
+  /// waits, because changes by the thread itself do not end the wait.
+  var hasNews: Bool { mailbox.hasNews }
 
   /// Sets the function to call between jobs. If it is `nil`, the thread sleeps until the next job.
   func drive(with driver: (@Sendable () -> Void)?) {
@@ -45,6 +49,11 @@ final class EventLoop: SerialExecutor {
   /// Ends the driver's wait.
   func wake() {
     mailbox.wake()
+  }
+
+  /// Empties `wakeDescriptor`. The driver calls this method when it is readable.
+  func drainWake() {
+    mailbox.drain()
   }
 
   /// The counts of the thread so far.
@@ -74,7 +83,8 @@ private final class Mailbox: Sendable {
   private struct State {
     var letters: [Letter] = []
     var driver: (@Sendable () -> Void)?
-    var isSignalled = false
+    /// Whether the state has changed since the thread last read it.
+    var hasNews = false
     var isFinished = false
     var counters = ThreadCounters()
   }
@@ -117,16 +127,26 @@ private final class Mailbox: Sendable {
     signal { _ in }
   }
 
+  var hasNews: Bool { state.withLock(\.hasNews) }
+
   /// Applies a change. Only the first change since the thread last read the state writes to the
-  /// descriptor.
+  /// descriptor, unless the thread itself makes it.
   private func signal(_ change: (inout State) -> Void) {
-    let isFirst = state.withLock { state in
+    let isElsewhere = !isCurrentThread
+    let mustWrite = state.withLock { state in
       change(&state)
-      defer { state.isSignalled = true }
-      if !state.isSignalled { state.counters.wakes += 1 }
-      return !state.isSignalled
+      let mustWrite = !state.hasNews && isElsewhere
+      state.hasNews = true
+      if mustWrite { state.counters.wakes += 1 }
+      return mustWrite
     }
-    if isFirst { eventfd_write(descriptor, 1) }
+    if mustWrite { eventfd_write(descriptor, 1) }
+  }
+
+  /// Empties the descriptor. Any remaining count causes one more turn.
+  func drain() {
+    var count = eventfd_t()
+    unsafe eventfd_read(descriptor, &count)
   }
 
   /// The main function of the thread.
@@ -145,13 +165,10 @@ private final class Mailbox: Sendable {
     }
   }
 
-  /// Takes the waiting jobs. The descriptor is drained first, so that a later job writes to it
-  /// again.
+  /// Takes the waiting jobs.
   private func next() -> ([Letter], driver: (@Sendable () -> Void)?)? {
-    var count = eventfd_t()
-    unsafe eventfd_read(descriptor, &count)
-    return state.withLock { state in
-      state.isSignalled = false
+    state.withLock { state in
+      state.hasNews = false
       if state.isFinished { return nil }
       defer { state.letters = [] }
       return (state.letters, state.driver)
@@ -161,12 +178,36 @@ private final class Mailbox: Sendable {
   private func sleep() {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     unsafe poll(&wanted, 1, -1)
+    drain()
   }
 
   private func blockSignals() {
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+}
+
+/// The actor to which tasks on a loop are isolated.
+actor LoopHome {
+  nonisolated let loop: EventLoop
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe loop.asUnownedSerialExecutor()
+  }
+
+  init(_ loop: EventLoop) {
+    self.loop = loop
+  }
+
+  /// Runs work until it first waits, and then goes on. Where it continues after a wait is the loop
+  /// again, between two turns.
+  func start(_ work: @escaping @Sendable () async -> Void) {
+    Task.immediate {
+      // A task is isolated to the actor that it captures.
+      _ = self
+      await work()
+    }
   }
 }
 

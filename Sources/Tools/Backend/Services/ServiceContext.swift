@@ -368,10 +368,14 @@ extension ServiceContext {
   private mutating func commit(_ writes: [S.Write]) {
     writeQueue = .busy(waiting: [])
     let store = store
-    start {
-      await S.commit(writes, to: store)
-    } then: { runner, stored, elapsed in
-      runner.committed(stored, after: elapsed)
+    guard let inject else { return }
+    let log = log
+    hub.start {
+      let began = BootClock().now
+      let stored = await S.commit(writes, to: store)
+      let elapsed = began.duration(to: BootClock().now)
+      log.note(failuresOf: stored)
+      inject { $0.committed(stored, after: elapsed) }
     }
   }
 
@@ -397,10 +401,12 @@ extension ServiceContext {
   func start(
     on queue: FileQueue? = nil, _ work: @escaping @Sendable () async -> Stored<S.Rules.Input>
   ) {
-    start(on: queue) {
-      [await work()]
-    } then: { runner, stored, _ in
-      runner.take(stored)
+    guard let inject else { return }
+    let log = log
+    Task.detached(executorPreference: queue) {
+      let stored = [await work()]
+      log.note(failuresOf: stored)
+      inject { $0.take(stored) }
     }
   }
 
@@ -411,19 +417,10 @@ extension ServiceContext {
     return { input in inject { $0.feed(input) } }
   }
 
-  private func start(
-    on queue: FileQueue? = nil,
-    _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
-    then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>], Duration) -> Void
-  ) {
-    guard let inject else { return }
-    let log = log
-    Task.detached(executorPreference: queue) {
-      let began = BootClock().now
-      let stored = await work()
-      let elapsed = began.duration(to: BootClock().now)
-      for failure in stored.compactMap(\.failure) { log.note(.storeFailure, "\(failure)") }
-      inject { then($0, stored, elapsed) }
-    }
+}
+
+extension BackendLog {
+  fileprivate func note<Input>(failuresOf stored: [Stored<Input>]) {
+    for failure in stored.compactMap(\.failure) { note(.storeFailure, "\(failure)") }
   }
 }

@@ -195,6 +195,8 @@ extension SendQueue {
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
   ) -> Item? {
+    // While responses are awaited, most calls end here.
+    guard list.count > tries.count + unstored.count else { return nil }
     var held: Set<Item.OrderingKey> = []
     let found = list.first { item in
       guard waits(item), mayTry(item.orderingKey, at: now), !held.contains(item.orderingKey) else {

@@ -54,9 +54,17 @@ struct SessionConversations: Sendable, Hashable {
   /// have them.
   ///
   /// A server without keys must be asked whether it has a prompt.
-  func followed(with queue: SendQueue<StoredPrompt>, asking isAsked: Bool) -> [String] {
-    var all = [selected]
-    for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
+  ///
+  /// - Parameter isWanted: Whether the result may contain a conversation. After each step most are
+  ///   not wanted, and these are not compared with each other.
+  func followed(
+    with queue: SendQueue<StoredPrompt>, asking isAsked: Bool, where isWanted: (String) -> Bool
+  ) -> [String] {
+    var all = isWanted(selected) ? [selected] : []
+    for prompt in queue.items
+    where prompt.waiting != nil && isWanted(prompt.conversation)
+      && !all.contains(prompt.conversation)
+    {
       all.append(prompt.conversation)
     }
     let asked = isAsked ? queue.unsure : []

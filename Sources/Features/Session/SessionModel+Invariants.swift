@@ -25,6 +25,9 @@ extension SessionModel {
       check.require(
         connection?.sent.allSatisfy { outbox[$0] != nil } ?? true,
         "session: what was sent is in the outbox until its end")
+      check.require(
+        !isSettled || !needsSubscription,
+        "session: a conversation that needs a subscription is found")
     }
     check.require(
       outbox.marked == nil || connection?.isIdempotent == false,

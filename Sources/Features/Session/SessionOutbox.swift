@@ -16,7 +16,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// The prompts, oldest first.
   private(set) var queue = SendQueue<StoredPrompt>(limit: SessionSettings.outboxLimit)
   /// The number of the most recent prompt.
-  private var lastNumber: UInt64 = 0
+  private(set) var lastNumber: UInt64 = 0
   /// The prompts whose end is being stored. No other action is taken on them.
   private var ending: Set<UUID128> = []
   /// The prompt to send to a server without keys once its mark is stored.

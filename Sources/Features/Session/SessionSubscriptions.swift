@@ -13,6 +13,13 @@ struct SessionSubscriptions: Sendable, Hashable {
   private var reached: Set<String> = []
   /// The conversations for which missing messages were requested once.
   private var holes: Set<String> = []
+  /// The selected conversation and the newest prompt when no conversation needed a subscription.
+  private var settled: Settled?
+
+  private struct Settled: Sendable, Hashable {
+    var selected: String
+    var newest: UInt64
+  }
 
   /// Whether no subscription was made.
   var isEmpty: Bool { subscribed.isEmpty && pending.isEmpty }
@@ -25,7 +32,18 @@ struct SessionSubscriptions: Sendable, Hashable {
 
   /// Returns whether to subscribe to a conversation, for the first time or again.
   func needs(_ conversation: String) -> Bool {
-    !subscribed.contains(conversation) || again.contains(conversation)
+    !subscribed.contains(conversation) || !again.isEmpty && again.contains(conversation)
+  }
+
+  /// Records that neither the selected conversation nor that of any prompt needs a subscription.
+  mutating func settle(selected: String, newest: UInt64) {
+    settled = Settled(selected: selected, newest: newest)
+  }
+
+  /// Returns whether this is still so, because no prompt was added and nothing is to be requested
+  /// again.
+  func isSettled(selected: String, newest: UInt64) -> Bool {
+    again.isEmpty && settled?.newest == newest && settled?.selected == selected
   }
 
   /// Returns whether a subscription to a conversation has no response yet.

@@ -186,6 +186,10 @@ extension SendQueue {
     !awaitsCredentials && !isSending(key) && (pauses[key] ?? now) <= now
   }
 
+  /// Whether there is a stored item that is not under way.
+  @inlinable
+  public var hasUntried: Bool { list.count > tries.count + unstored.count }
+
   /// Marks the next item to send as under way and returns it. Returns `nil` if none may be sent.
   ///
   /// - Parameter isAllowed: A function that returns whether an item may be sent when its turn
@@ -195,8 +199,7 @@ extension SendQueue {
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
   ) -> Item? {
-    // While responses are awaited, most calls end here.
-    guard list.count > tries.count + unstored.count else { return nil }
+    guard hasUntried else { return nil }
     var held: Set<Item.OrderingKey> = []
     let found = list.first { item in
       guard waits(item), mayTry(item.orderingKey, at: now), !held.contains(item.orderingKey) else {

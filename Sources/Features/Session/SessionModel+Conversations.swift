@@ -24,10 +24,9 @@ extension SessionModel {
 
   /// Subscribes to the followed conversations from the end of the stored messages.
   mutating func subscribe(_ step: inout Step) {
-    guard let current = connection, current.mayUpload || !current.isIdempotent,
+    guard !isSettled, let current = connection, current.mayUpload || !current.isIdempotent,
       !current.isDraining, !current.subscriptions.isWaiting
     else { return }
-    guard !isSettled else { return }
     guard needsSubscription else {
       connection?.subscriptions.settle(
         selected: conversations.selected, newest: outbox.lastNumber)

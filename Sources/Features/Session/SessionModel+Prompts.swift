@@ -70,8 +70,8 @@ extension SessionModel {
   // MARK: Sending
 
   mutating func sendPrompts(_ step: inout Step) {
-    while let connection, connection.mayUpload, !connection.isDraining, !isStopping,
-      outbox.marked == nil
+    while outbox.queue.hasUntried, let connection, connection.mayUpload,
+      !connection.isDraining, !isStopping, outbox.marked == nil
     {
       let timeout =
         connection.isIdempotent ? SessionSettings.ackTimeout : settings.answerTimeout

@@ -8,8 +8,8 @@ package import HoldfastPorts
 ///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ turn
 ///            neither? ─▶ the end; an input or the deadline begins another turn
 ///
-/// Each turn is a task that begins on the driver's thread. A task that waits would be resumed on the
-/// shared threads first, and only then change to the driver's (decision 0074).
+/// Each turn is a task that begins on the driver's thread. A task that waits would be resumed on
+/// the shared threads first, and only then change to the driver's (decision 0074).
 ///
 /// The deadline is checked before every input, so a continuous flow of inputs does not delay a
 /// tick. At most one tick precedes each input, so ticks do not delay inputs.
@@ -21,7 +21,8 @@ package actor Driver<M: Journaled> {
   ///
   /// The function must return quickly. For long work it starts a task, which posts an input when it
   /// completes. The function must not await `post`, because `post` may wait for room that only this
-  /// driver can make. It may call `tryPost`, or post inputs from the task that it started.
+  /// driver can make. It may call `tryPost`, or post inputs from the task that it started. The task
+  /// that performs an effect is never cancelled.
   package typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
@@ -29,7 +30,7 @@ package actor Driver<M: Journaled> {
   private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
-  /// The alarm that ends the wait for an input at the deadline.
+  /// The alarm that starts a turn at the deadline.
   private let alarm: any ClockAlarm
   private let journal: Journal<M>?
   private let perform: Perform
@@ -145,8 +146,8 @@ package actor Driver<M: Journaled> {
     let ticket = lastTicket
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // If the task was already cancelled, the handler below has run without finding a waiter to
-        // resume. The inputs may have been handled while the task changed its executor, which a task
+        // If the task was already cancelled, the handler below has run without finding a waiter.
+        // The inputs may have been handled while the task changed its executor, which a task
         // with a preference for another one does here.
         guard !Task.isCancelled, phase != .ended, handled < target || !condition(machine) else {
           return continuation.resume()
@@ -198,7 +199,7 @@ package actor Driver<M: Journaled> {
         resumeWaiters()
         handledInTurn += 1
         if handledInTurn == Self.mostInTurn { return inbox.continueLater() }
-      } else if !isDue(unless: spent), rests() {
+      } else if !isDue, rests() {
         return
       }
     }
@@ -232,7 +233,8 @@ package actor Driver<M: Journaled> {
     for waiter in ready { waiter.continuation.resume() }
   }
 
-  private func isDue(unless spent: Instant?) -> Bool {
+  /// Whether the deadline has passed without its tick.
+  private var isDue: Bool {
     guard let due = deadline, due != spent else { return false }
     return due <= moment()
   }
@@ -289,8 +291,8 @@ package enum BrokenInvariant {
 /// already have run without finding a continuation to remove.
 ///
 /// - Parameters:
-///   - isolation: The actor of the caller. Without the parameter, the closure that waits would run on
-///     the shared threads, so each wait would change the thread twice.
+///   - isolation: The actor of the caller. Without the parameter, the closure that waits would run
+///     on the shared threads, so each wait would change the thread twice.
 ///   - enter: Stores the continuation.
 ///   - leave: Removes the continuation when the task is cancelled.
 package func suspended<Value: Sendable>(

@@ -69,8 +69,8 @@ package final class Inbox<Input: Sendable>: Sendable {
     return input
   }
 
-  /// A turn of the driver, in which it takes inputs. It is isolated to the driver, so its task begins
-  /// on the driver's thread.
+  /// A turn of the driver, in which it takes inputs. It is isolated to the driver, so its task
+  /// begins on the driver's thread.
   typealias Turn = @isolated(any) @Sendable () async -> Void
 
   /// Returns a turn that is isolated to the actor of the caller.

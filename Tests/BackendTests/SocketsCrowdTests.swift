@@ -1,6 +1,7 @@
 import Glibc
 import HoldfastProtocols
 import HoldfastServerSockets
+import Synchronization
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))
@@ -21,6 +22,34 @@ struct `Sockets serve a crowd` {
       for client in clients {
         for index in 0..<20 { #expect(try client.frame() == .text("news \(index)")) }
       }
+    }
+  }
+
+  /// An input of a server that injects itself again until it is stopped.
+  private final class EndlessInput: Sendable {
+    private let isStopped = Atomic(false)
+
+    func inject(into server: SocketServer<SocketsHandler>) {
+      server.inject { _, _ in
+        if !self.isStopped.load(ordering: .relaxed) { self.inject(into: server) }
+      }
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+  }
+
+  @Test func `serves clients although inputs follow inputs without end`() async throws {
+    try await SocketsRig.run { rig in
+      let input = EndlessInput()
+      input.inject(into: rig.server)
+      defer { input.stop() }
+      let client = try rig.client()
+      _ = try client.upgrade()
+      _ = try await rig.opened()
+      rig.server.inject { handler, hub in
+        hub.send(frame: WebSocketFrame.text(Array("news".utf8)), to: handler.open)
+      }
+      #expect(try client.frame() == .text("news"))
     }
   }
 

@@ -137,14 +137,27 @@ struct DriverTests {
   }
 
   @Test
+  func `a driver that is cancelled before it runs handles no input`() async {
+    let work = Work(Bell(), clock: clock)
+    #expect(work.driver.tryPost(.say(1)))
+    let running = Task {
+      while !Task.isCancelled { await Task.yield() }
+      await work.driver.run()
+    }
+    running.cancel()
+    await running.value
+    #expect(work.effects.takeAll().isEmpty)
+    #expect(work.driver.tryPost(.say(2)) == false)
+  }
+
+  @Test
   func `cancellation finishes the step under way and refuses the rest`() async throws {
     let inside = Mailbox<Void>()
     let gate = Mailbox<Void>()
     let work = Work(Bell(), clock: clock) { _ in
       inside.put(())
-      // This task is not cancelled together with the driver, so the effect continues until the gate
-      // opens.
-      await Task { _ = await gate.next() }.value
+      // An effect is not cancelled together with the driver, so it continues until the gate opens.
+      _ = await gate.next()
     }
     #expect(work.driver.tryPost(.say(1)))
     #expect(work.driver.tryPost(.say(2)))

@@ -85,7 +85,8 @@ public actor SocketServer<Handler: SocketHandler> {
     _ input: @escaping @Sendable (inout Handler, SocketHub) -> Void
   ) {
     inputs.withLock { $0?.append(input) }
-    loop.wake()
+    // The loop looks for inputs before it waits.
+    if loop.isIsolatingCurrentContext() != true { loop.wake() }
   }
 
   /// Runs `body` on the loop and returns its result.
@@ -98,7 +99,7 @@ public actor SocketServer<Handler: SocketHandler> {
 
   private func turn() {
     drain()
-    hub.wait()
+    hub.wait(mayWait: !hasInputs && !loop.hasNews)
     drain()
     guard case .stopping(let waiters) = state, hub.hasStopped else { return }
     hub.cutAll()
@@ -109,18 +110,25 @@ public actor SocketServer<Handler: SocketHandler> {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Delivers inputs and events to the handler, and then writes its responses, until none remain.
+  /// The maximum number of times that inputs follow inputs before responses are written. Without it,
+  /// inputs that arrive as fast as they are handled would keep the sockets from their turn.
+  private static var mostRounds: Int { 32 }
+
+  /// Delivers inputs and events to the handler, and then writes its responses, until no events
+  /// remain.
   private func drain() {
     repeat {
-      var (inputs, events) = (takeInputs(), hub.takeEvents())
-      while !inputs.isEmpty || !events.isEmpty {
+      for _ in 0..<Self.mostRounds {
+        let (inputs, events) = (takeInputs(), hub.takeEvents())
+        if inputs.isEmpty, events.isEmpty { break }
         for input in inputs { input(&handler, hub) }
         for event in events { handler.handle(event, on: hub) }
-        (inputs, events) = (takeInputs(), hub.takeEvents())
       }
       hub.flush()
     } while hub.hasEvents
   }
+
+  private var hasInputs: Bool { inputs.withLock { $0?.isEmpty == false } }
 
   private func takeInputs() -> [Input] {
     inputs.withLock { inputs in

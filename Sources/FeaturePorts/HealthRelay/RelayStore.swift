@@ -26,7 +26,7 @@ extension MemoryStore: RelayStore where Value == StoredRelay {
 
   public func stored() throws(StoreFailure) -> StoredRelay { try use { $0 } }
 
-  public func apply(_ changes: [RelayChange]) throws(StoreFailure) {
+  public nonisolated func apply(_ changes: [RelayChange]) async throws(StoreFailure) {
     try use { stored in
       for change in changes { stored.apply(change) }
     }

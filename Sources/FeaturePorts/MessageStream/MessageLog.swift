@@ -117,7 +117,9 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
   /// Creates an empty log. Its positions have the given epoch.
   public init(epoch: String = "memory") { self.init(StoredLogs(epoch: epoch)) }
 
-  public func append(_ requests: [LogRequest]) -> [Result<LogOutcome, StoreFailure>] {
+  public nonisolated func append(
+    _ requests: [LogRequest]
+  ) async -> [Result<LogOutcome, StoreFailure>] {
     do throws(StoreFailure) {
       return try use { logs in requests.map { logs.append($0) } }
     } catch {

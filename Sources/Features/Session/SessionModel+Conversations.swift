@@ -9,7 +9,7 @@ extension SessionModel {
       with: outbox.queue, asking: connection?.isIdempotent == false, where: isWanted)
   }
 
-  /// Whether an earlier step found that no conversation needs a subscription, and this is still so.
+  /// Whether an earlier step found that no conversation needs a subscription, and this still holds.
   var isSettled: Bool {
     connection?.subscriptions.isSettled(
       selected: conversations.selected, newest: outbox.lastNumber) ?? false

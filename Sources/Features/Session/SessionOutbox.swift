@@ -209,6 +209,10 @@ extension SessionOutbox: SelfChecking {
     check.require(
       queue.items.allSatisfy { $0.number <= lastNumber },
       "session outbox: every prompt was numbered")
+    check.require(
+      queue.hasUntried
+        || queue.items.allSatisfy { !queue.isStored($0.id) || queue.sending($0.id) != nil },
+      "session outbox: a stored prompt that is not under way is found")
   }
 }
 

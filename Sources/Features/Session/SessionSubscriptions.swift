@@ -40,8 +40,8 @@ struct SessionSubscriptions: Sendable, Hashable {
     settled = Settled(selected: selected, newest: newest)
   }
 
-  /// Returns whether this is still so, because no prompt was added and nothing is to be requested
-  /// again.
+  /// Returns whether the recorded state still holds, because no prompt was added and nothing is to
+  /// be requested again.
   func isSettled(selected: String, newest: UInt64) -> Bool {
     again.isEmpty && settled?.newest == newest && settled?.selected == selected
   }

@@ -139,7 +139,9 @@ actor HeldSocketEffectHandler: EffectHandler {
     let secrets = Self.secrets(url, headers.map(\.value))
     let (sink, updates, unacknowledged) = (sink, updates, unacknowledged)
     let messages = configuration.messages
-    weak let handler = self
+    let refused: @Sendable () async -> Void = { [weak self] in
+      await self?.tokenRefused(on: attempt)
+    }
     await sockets.open(attempt, request, with: token, hiding: secrets) { events, _ in
       await updates.paced(events) { isPaused in
         await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
@@ -152,7 +154,7 @@ actor HeldSocketEffectHandler: EffectHandler {
           return [.socket(attempt, .acknowledged(number)), input]
         }
         // The refusal is recorded before the machine requests another token.
-        if inputs.contains(where: \.refusesToken) { await handler?.tokenRefused(on: attempt) }
+        if inputs.contains(where: \.refusesToken) { await refused() }
         await sink.post(inputs)
       }
     }

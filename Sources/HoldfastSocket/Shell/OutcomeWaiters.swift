@@ -54,8 +54,8 @@ package final class OutcomeWaiters<Key: Hashable & Sendable, Outcome: Sendable>:
   /// Returns the outcome of a command without a time limit; `nil` if the task is cancelled first.
   package func wait(for key: Key) async -> Outcome? {
     await suspended { continuation in
-      // The cancellation state is read under the lock. An earlier cancellation is detected here, and
-      // a later one finds the waiting caller.
+      // The cancellation state is read under the lock. An earlier cancellation is detected here,
+      // and a later one finds the waiting caller.
       let answer = state.withLock { $0.take(key, for: continuation, unless: Task.isCancelled) }
       return { if let answer { continuation.resume(returning: answer.outcome) } }
     } onCancel: {

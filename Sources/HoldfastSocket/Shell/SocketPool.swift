@@ -65,33 +65,40 @@ package final class SocketPool: Sendable {
       Task { await deliver([.failed(failure)], redaction) }
       return
     }
-    let fields = credentials.fields(token)
-    var request = request
-    request.headers = fields.headers + request.headers
-    request.query = fields.query + request.query
-    // The dialer's failure states which step timed out, and the link's own time limit does not. The
-    // dialer's limit is therefore slightly shorter.
-    request.openTimeout -= min(request.openTimeout / 10, .milliseconds(250))
+    let request = self.request(request, with: token)
     let isStopped = state.withLock { state in
       if !state.isStopped { state.opening.insert(attempt) }
       return state.isStopped
     }
     guard !isStopped else { return }
     let (credentials, policy) = (credentials, policy)
-    weak let pool = self
+    let forget: @Sendable () -> Void = { [weak self] in self?.forget(attempt) }
     let socket = await network.openInTurns(request) { events in
       guard case .failed(let failure) = events.last else {
         return await deliver(events, redaction)
       }
       if policy.action(on: failure) == .refresh { await credentials.refused(token) }
       await deliver(events.dropLast() + [.failed(redaction.clean(failure))], redaction)
-      pool?.forget(attempt)
+      forget()
     }
     state.withLock { state in
       // During the dial, the attempt may have failed or the pool may have been stopped. In both
       // cases the socket is dropped.
       if state.opening.remove(attempt) != nil { state.open[attempt] = socket }
     }
+  }
+
+  /// Returns a request with a token and a shorter time limit.
+  ///
+  /// The dialer's failure states which step timed out, and the link's own time limit does not. The
+  /// dialer's limit is therefore slightly shorter.
+  private func request(_ request: SocketRequest, with token: String?) -> SocketRequest {
+    let fields = credentials.fields(token)
+    var request = request
+    request.headers = fields.headers + request.headers
+    request.query = fields.query + request.query
+    request.openTimeout -= min(request.openTimeout / 10, .milliseconds(250))
+    return request
   }
 
   /// Closes the socket of an attempt in a separate task.

@@ -65,10 +65,11 @@ import HoldfastProtocols
     unsafe scratch.deallocate()
   }
 
-  /// Starts work on the loop, which must not compute for long or block.
+  /// Starts work on the loop, which must not compute for long or block. Only the loop calls this
+  /// method.
   ///
-  /// The work runs until it first waits before this method returns. Each wait ends between two turns
-  /// of the loop.
+  /// When this method returns, the work has ended or waits. It continues between two turns of the
+  /// loop.
   public func start(_ work: @escaping @Sendable () async -> Void) {
     home.assumeIsolated { $0.start(work) }
   }

@@ -2,11 +2,10 @@ import HoldfastCore
 
 /// A turn of the loop: it waits, reads, handles deadlines and, after the handler, writes.
 extension SocketHub {
-  /// Waits for activity and handles it. The results are queued as events.
-  func wait() {
+  /// Waits for activity, if it may, and handles it. The results are queued as events.
+  func wait(mayWait: Bool) {
     let limit = nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
-    let mayWait = !hasWork && !hasStopped && !home.loop.hasNews
-    let ready = poller.wait(atMost: mayWait ? limit : .zero)
+    let ready = poller.wait(atMost: mayWait && !hasWork && !hasStopped ? limit : .zero)
     now = Clock.now
     for readiness in ready { dispatch(readiness) }
     readUnread()

@@ -37,8 +37,10 @@ final class EventLoop: SerialExecutor {
   /// A descriptor that becomes readable when another thread adds to the mailbox.
   var wakeDescriptor: Int32 { mailbox.descriptor }
 
-  /// Whether the mailbox has changed since the thread last read it. The driver checks this before it
-  /// waits, because changes by the thread itself do not end the wait.
+  /// Whether the mailbox has changed since the thread last read it.
+  ///
+  /// The driver checks this before it waits, because changes by the thread itself do not end the
+  /// wait.
   var hasNews: Bool { mailbox.hasNews }
 
   /// Sets the function to call between jobs. If it is `nil`, the thread sleeps until the next job.
@@ -200,8 +202,7 @@ actor LoopHome {
     self.loop = loop
   }
 
-  /// Runs work until it first waits, and then goes on. Where it continues after a wait is the loop
-  /// again, between two turns.
+  /// Runs work until it first waits. The work continues on the loop, between two turns.
   func start(_ work: @escaping @Sendable () async -> Void) {
     Task.immediate {
       // A task is isolated to the actor that it captures.

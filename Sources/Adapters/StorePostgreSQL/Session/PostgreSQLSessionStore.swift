@@ -69,8 +69,8 @@ package final class PostgreSQLSessionStore: SessionStore {
 
   package func apply(_ changes: [SessionChange]) async throws(StoreFailure) {
     guard !changes.isEmpty else { return }
-    let commands = changes.flatMap(\.commands)
-    _ = try await lane.write { commands + $0.ending() }
+    // The caller's thread may be the server's loop, so the lane makes the commands.
+    _ = try await lane.write { changes.flatMap(\.commands) + $0.ending() }
   }
 }
 

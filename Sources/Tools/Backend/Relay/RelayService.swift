@@ -347,7 +347,7 @@ struct RelayService: Service {
   }
 
   /// Makes the writes durable in turn. All changes of a write become durable, or none.
-  static func commit(
+  @concurrent static func commit(
     _ writes: [Write], to store: any RelayStore
   ) async -> [Stored<RelayRules.Input>] {
     var stored: [Stored<RelayRules.Input>] = []

@@ -116,8 +116,7 @@ enum SessionCommand {
     let screen = call.screen(of: SessionUpdate.self, longest: longestLine)
     let view: any LinkView<SessionUpdate> = screen ?? call.view(of: SessionUpdate.self)
     if !call[Shared.json] { await showHistory(session, view) }
-    let sender = input(of: session)
-    let sending = Task { await sender.run(view, screen) }
+    let sending = Task { await input(of: session).run(view, screen) }
     let work = OnceWork(isDone: !call[once])
     var ending = SessionRunEnding(isOnce: call[once])
     var shown: UInt64?
@@ -127,8 +126,7 @@ enum SessionCommand {
     ) { group, end -> CommandFailure? in
       if call[once] {
         group.addTask {
-          if !Invocation.isTyped { _ = await sending.value }
-          await session.waitUntil { $0.isIdle && $0.isShown && $0.isCaughtUp }
+          await waitUntilDone(session, sending)
           work.end(.done)
           await end()
         }
@@ -151,6 +149,12 @@ enum SessionCommand {
     guard failure == nil, call[once] else { return (failure, shown) }
     if work.isStopped { return (.stopped("all prompts were answered"), shown) }
     return (.left(ending.failed + (await sending.value), "prompt", "not answered"), shown)
+  }
+
+  /// Waits until all prompts of standard input are answered and all news was shown.
+  private static func waitUntilDone(_ session: HeldSession, _ sending: Task<Int, Never>) async {
+    if !Invocation.isTyped { _ = await sending.value }
+    await session.waitUntil { $0.isIdle && $0.isShown && $0.isCaughtUp }
   }
 
   /// Opens the session with the lifecycle of the run.

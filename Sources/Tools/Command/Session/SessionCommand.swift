@@ -134,21 +134,30 @@ enum SessionCommand {
       var failure: CommandFailure?
       for await update in session.lastingUpdates {
         await view.show(update)
-        if let news = update.news {
-          session.markShown(through: news)
-          shown = news
-        }
+        shown = markShown(update, session) ?? shown
+        // Updates up to the end are also marked, so that the next run does not show them again.
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
-        // Updates up to the end are also marked, so that the next run does not show them again.
         group.addTask { await end() }
       }
       return failure
     }
     await view.end()
     guard failure == nil, call[once] else { return (failure, shown) }
-    if work.isStopped { return (.stopped("all prompts were answered"), shown) }
-    return (.left(ending.failed + (await sending.value), "prompt", "not answered"), shown)
+    let unsent = work.isStopped ? 0 : await sending.value
+    return (onceFailure(work, ending.failed + unsent), shown)
+  }
+
+  /// Marks the news of an update as shown. Returns its number, or `nil` if there is none.
+  private static func markShown(_ update: SessionUpdate, _ session: HeldSession) -> UInt64? {
+    update.news.map { session.markShown(through: $0) }
+    return update.news
+  }
+
+  /// Returns the failure of a run with `--once` that left this many prompts without an answer.
+  private static func onceFailure(_ work: OnceWork, _ left: Int) -> CommandFailure? {
+    work.isStopped
+      ? .stopped("all prompts were answered") : .left(left, "prompt", "not answered")
   }
 
   /// Waits until all prompts of standard input are answered and all news was shown.

@@ -264,6 +264,9 @@ class World:
             check_that("output of admin", words in self.output, words, self.output)
         wait_for("ann's socket is closed", 10, lambda: self.codes)
         check("close code of ann's socket", [4403], self.codes)
+        # The command begins a job, which goes on after the socket was closed.
+        jobs = "sudo holdfast admin jobs --data /var/lib/holdfast"
+        wait_for("the end of the erasure", 30, lambda: "done" in self.machine.run(jobs), every=0.5)
         self.machine.run("! sudo grep -rqa 'text one' /var/lib/holdfast/")
         texts = self.ask(f"{API}/bakery/messages", "bob")[1].decode()
         check_that("messages", "Closed today" in texts and "text one" not in texts, "only that of shop-bot", texts)

@@ -110,15 +110,42 @@ struct BottleTroubleTests {
   @Test func `drinks that a watch prints while it ends are not printed again`() async throws {
     let scratch = try Scratch()
     try await refresh(1...600, scratch)
-    let phone = try BottlePhone(scratch)
-    let first = try await phone.drink()
-    let (status, drinks) = try await phone.end()
-    #expect(status == 0)
-    #expect([first] + drinks == Array(1...600))
+    let bottle = try BottleProgram(scratch)
+    bottle.act("move", "still")
+    let slow = try LabProcess([
+      "python3", "-c", Self.slowReader, CommandProcess.path, "bottle", "watch", "--radio",
+      "\(scratch.path)/radio", "--data", "\(scratch.path)/data", "--json",
+    ])
+    try await bottle.reaches("connected")
+    slow.send("end it")
+    // Most drinks are printed after the link was closed.
+    try await bottle.reaches("disconnected")
+    slow.send("read the rest")
+    let outcome = await CommandProcess.outcome(of: slow)
+    #expect(outcome.output == ["600 drinks, status 0"])
     let next = try BottlePhone(scratch)
     try await next.reaches("scanning")
     #expect(try await next.end().drinks == [])
+    #expect(await bottle.quit() == 0)
   }
+
+  /// A Python script that reads the beginning of a command's output, ends the command on request,
+  /// and then reads the rest on request.
+  private static let slowReader = """
+    import fcntl, os, subprocess, sys
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ
+    run = subprocess.Popen(sys.argv[1:], stdout=writer)
+    os.close(writer)
+    read = b""
+    while b"drink" not in read: read += os.read(reader, 512)
+    sys.stdin.readline()
+    run.terminate()
+    sys.stdin.readline()
+    while part := os.read(reader, 65536): read += part
+    count = read.count(b'"event":"drink"')
+    print(f"{count} drinks, status {run.wait()}")
+    """
 
   /// Stores the drinks of a bottle whose records have these ids, without showing them.
   private func refresh(_ ids: ClosedRange<Int>, _ scratch: Scratch) async throws {

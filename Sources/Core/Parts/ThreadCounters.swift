@@ -1,9 +1,10 @@
 /// The counts of a thread so far. Their growth with each message shows how often it passes between
 /// threads.
 package struct ThreadCounters: Sendable, Hashable {
-  /// The number of jobs that were queued: the parts of tasks that began on the thread.
+  /// The number of jobs that were queued: the parts of tasks that began on the thread, without those
+  /// that began within another job.
   package var jobs: UInt64 = 0
-  /// The number of times that the thread had to be woken, or kept from its next sleep.
+  /// The number of times that another thread woke this one, or kept it from its next sleep.
   package var wakes: UInt64 = 0
 
   package init() {}

@@ -416,7 +416,6 @@ extension ServiceContext {
     guard let inject else { return nil }
     return { input in inject { $0.feed(input) } }
   }
-
 }
 
 extension BackendLog {

@@ -12,9 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SessionHopsTests {
   private static let count: UInt64 = 200
   /// The greatest number of jobs on the phone's thread for a prompt, its answer and the record that
-  /// it was shown. 8.4 were counted: deliveries of the socket, commits, and turns of the driver. A
-  /// detour over the shared threads is one more.
-  private static let mostPhoneJobs = 10.0
+  /// it was shown: deliveries of the socket, commits, and turns of the driver. 8.4 to 8.7 were counted
+  /// on an idle machine, where a turn takes several inputs. With up to 24 other busy processes the
+  /// count approached 11.0, one turn for each input, and did not exceed 11.02. A detour over the
+  /// shared threads is at least one more.
+  private static let mostPhoneJobs = 12.0
   /// The greatest number of times that other threads wake the server's thread meanwhile. None was
   /// counted.
   private static let mostServerWakes = 1.0

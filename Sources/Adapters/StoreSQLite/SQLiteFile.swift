@@ -72,6 +72,8 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
   private var lock: FileLock?
   private var opening: Opening?
   private var isSuspended = false
+  /// The writes that have not begun. If there are any, a task that runs them is waiting.
+  private var waiting: [Waiting<T>] = []
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -147,6 +149,53 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
     try opened().change(body)
   }
 
+  /// The maximum number of writes in one transaction, so that the first of them does not wait long.
+  private static var mostTogether: Int { 8 }
+
+  /// Runs `body` in a transaction, together with other writes that are waiting.
+  ///
+  /// All of its changes are stored, or none. One sync of the disk then serves all these writes. If
+  /// one of them fails, each runs in its own transaction.
+  func writeTogether<Value: Sendable>(
+    _ body: @escaping (T) throws(StoreFailure) -> Value
+  ) async throws(StoreFailure) -> Value {
+    let result: Result<Value, StoreFailure> = await withCheckedContinuation { continuation in
+      waiting.append(
+        Waiting { tables throws(StoreFailure) in
+          let value = try body(tables)
+          return { continuation.resume(returning: .success(value)) }
+        } fail: {
+          continuation.resume(returning: .failure($0))
+        })
+      if waiting.count == 1 { Task { runWaiting() } }
+    }
+    return try result.get()
+  }
+
+  private func runWaiting() {
+    let writes = Array(waiting.prefix(Self.mostTogether))
+    waiting.removeFirst(writes.count)
+    if !waiting.isEmpty { Task { runWaiting() } }
+    do throws(StoreFailure) {
+      try run(writes)
+    } catch {
+      if writes.count == 1 { return writes[0].fail(error) }
+      for write in writes {
+        do throws(StoreFailure) { try run([write]) } catch { write.fail(error) }
+      }
+    }
+  }
+
+  /// Runs writes in one transaction, and then returns their values to the callers.
+  private func run(_ writes: [Waiting<T>]) throws(StoreFailure) {
+    let ends = try write { tables throws(StoreFailure) in
+      var ends: [() -> Void] = []
+      for write in writes { ends.append(try write.change(tables)) }
+      return ends
+    }
+    for end in ends { end() }
+  }
+
   package func check() throws(StoreFailure) {
     let tables = try opened()
     try tables.database.check()
@@ -187,6 +236,13 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
     guard let tables else { throw .closed }
     return tables
   }
+}
+
+/// A write that waits for a transaction.
+private struct Waiting<T: Tables> {
+  /// Makes the changes. The result returns the value to the caller, after the commit.
+  let change: (T) throws(StoreFailure) -> () -> Void
+  let fail: (StoreFailure) -> Void
 }
 
 /// The arguments that a store was opened with, which are needed to open it again.

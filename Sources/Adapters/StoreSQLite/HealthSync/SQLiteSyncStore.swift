@@ -6,10 +6,10 @@ package import HoldfastWire
 
 /// A store of the synced samples of all users in one SQLite file, `sync.sqlite`.
 ///
-/// Each batch is one transaction. It survives a power failure once the call has returned, because
-/// the phone then deletes its own copy. The epoch is a random value that is drawn when the file is
-/// created. A file that is restored from a backup keeps its epoch unless it is opened with
-/// `newEpoch`.
+/// Batches that wait at the same time are stored in one transaction. A batch survives a power
+/// failure once the call has returned, because the phone then deletes its own copy. The epoch is a
+/// random value that is drawn when the file is created. A file that is restored from a backup keeps
+/// its epoch unless it is opened with `newEpoch`.
 package typealias SQLiteSyncStore = SQLiteFile<SyncTables>
 
 extension SQLiteFile: SyncStore where T == SyncTables {
@@ -45,8 +45,8 @@ extension SQLiteFile: SyncStore where T == SyncTables {
     try read { tables throws(StoreFailure) in try tables.lastSync(of: user) }
   }
 
-  package func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
-    try write { tables throws(StoreFailure) in try tables.apply(delivery) }
+  package func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts {
+    try await writeTogether { tables throws(StoreFailure) in try tables.apply(delivery) }
   }
 
   package func samples(

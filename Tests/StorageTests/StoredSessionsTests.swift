@@ -36,4 +36,16 @@ import Testing
       #expect(stored.conversations["c"]?.entries == left)
     }
   }
+
+  @Test func `entries stay in order, and a number is stored once, as in a database`() {
+    var stored = Self.stored(
+      .conversation("c", signature: "s"), .entry(Self.entry(1)), .entry(Self.entry(4)),
+      .entry(Self.entry(3)), .entry(Self.entry(2)), .entry(Self.entry(3)))
+    #expect(stored.conversations["c"]?.entries.map(\.position) == [1, 2, 3, 4])
+    for (below, left) in [(0, [1, 2, 3, 4]), (3, [3, 4]), (4, [4]), (5, [])] as [(UInt64, [UInt64])]
+    {
+      stored.apply(.prune("c", below: below))
+      #expect(stored.conversations["c"]?.entries.map(\.position) == left)
+    }
+  }
 }

@@ -188,35 +188,6 @@ import Testing
     #expect(try whole.inspect(open(scratch, whole), path: ""))
   }
 
-  @Test func `the draft of an ended process is replaced, and no draft is left`() async throws {
-    let scratch = try Scratch()
-    try scratch.write([1, 2, 3], to: "outside")
-    try FileManager.default.createSymbolicLink(
-      atPath: scratch("timeline.sqlite-new"), withDestinationPath: scratch("outside"))
-    try scratch.write(Array("half a draft".utf8), to: "session.sqlite-new")
-    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
-    await (try SQLiteSessionStore.open(in: scratch.path)).close()
-    #expect(try scratch.bytes(of: "outside") == [1, 2, 3])
-    for name in ["timeline.sqlite", "session.sqlite"] {
-      let bytes = try scratch.bytes(of: name)
-      #expect(bytes[18...19] == [2, 2], "\(name) has a write-ahead log")
-      // The counter of changes shows that SQLite did not have to add the log to the file.
-      #expect(bytes[24...27] == [0, 0, 0, 1], "\(name) was written once")
-      #expect(!FileManager.default.fileExists(atPath: scratch(name + "-new")))
-    }
-  }
-
-  @Test func `an empty file behind a symbolic link gets its tables in place`() async throws {
-    let scratch = try Scratch()
-    try scratch.write([], to: "elsewhere")
-    try FileManager.default.createSymbolicLink(
-      atPath: scratch("timeline.sqlite"), withDestinationPath: scratch("elsewhere"))
-    await (try SQLiteTimelineStore.open(in: scratch.path)).close()
-    #expect(try !scratch.bytes(of: "elsewhere").isEmpty)
-    let path = scratch("timeline.sqlite")
-    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == scratch("elsewhere"))
-  }
-
   @Test func `a file without tables cannot be opened for reading`() throws {
     let scratch = try Scratch()
     try scratch.write([], to: "timeline.sqlite")

@@ -47,9 +47,6 @@ import HoldfastOwnerFiles
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema, isGuest: Bool = false
   ) throws(StoreFailure) {
     (self.path, self.access) = (path, access)
-    if access == .write, !isGuest, FileIdentity.isEmptyFile(at: path) {
-      try Self.replaceEmptyFile(at: path, with: schema)
-    }
     identity = FileIdentity(of: path)
     room = LogRoom(path: path)
     var log = stat()
@@ -293,55 +290,8 @@ import HoldfastOwnerFiles
   }
 }
 
-// New files, and copies and checks of whole files.
+// Copies and checks of whole files.
 extension Database {
-  /// Creates the tables in a new file, and replaces an empty file with it.
-  ///
-  /// This syncs the new file and its directory once. SQLite would sync seven times to turn an empty
-  /// file into one with a write-ahead log and to commit the tables.
-  private static func replaceEmptyFile(
-    at path: String, with schema: Schema
-  ) throws(StoreFailure) {
-    // The file of an earlier process that was ended.
-    let draft = "\(path)-new"
-    unsafe unlink(draft)
-    let descriptor = unsafe open(draft, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreFailure("create", draft, code: errno) }
-    defer { close(descriptor) }
-    do throws(StoreFailure) {
-      try fill(draft, with: schema)
-      // The versions that mark a file with a write-ahead log (sqlite.org/fileformat2.html, 1.3.3).
-      let versions: [UInt8] = [2, 2]
-      guard unsafe pwrite(descriptor, versions, 2, 18) == 2, fsync(descriptor) == 0,
-        unsafe rename(draft, path) == 0
-      else { throw StoreFailure("create", path, code: errno) }
-    } catch {
-      unsafe unlink(draft)
-      throw error
-    }
-    do throws(OwnerFileError) {
-      let slash = path.lastIndex(of: "/") ?? path.startIndex
-      try OwnerFile.syncDirectory(slash == path.startIndex ? "/" : String(path[..<slash]))
-    } catch {
-      throw StoreFailure(error, at: path)
-    }
-  }
-
-  /// Creates tables in an empty file that is not in use yet. No crash is survived meanwhile.
-  private static func fill(_ path: String, with schema: Schema) throws(StoreFailure) {
-    var opened: OpaquePointer?
-    let mode = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    let code = unsafe sqlite3_open_v2(path, &opened, mode, nil)
-    defer { unsafe sqlite3_close_v2(opened) }
-    guard let other = unsafe opened, code == SQLITE_OK else { throw unsafe failure(opened, path) }
-    let statements = """
-      PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN; \(schema.creation); COMMIT
-      """
-    guard unsafe sqlite3_exec(other, statements, nil, nil, nil) == SQLITE_OK else {
-      throw unsafe failure(other, path)
-    }
-  }
-
   /// The number of pages that are copied at a time.
   private static let pagesOfStep: Int32 = 2_048
 
@@ -358,14 +308,12 @@ extension Database {
     let mode = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let code = unsafe sqlite3_open_v2(copy, &opened, mode, nil)
     defer { unsafe sqlite3_close_v2(opened) }
-    guard let other = unsafe opened, code == SQLITE_OK else {
-      throw unsafe Self.failure(opened, copy)
-    }
+    guard let other = unsafe opened, code == SQLITE_OK else { throw unsafe failure(opened, copy) }
     // A copy that is not complete is of no use, so it needs neither a journal nor syncs.
     let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"
     guard unsafe sqlite3_exec(other, settings, nil, nil, nil) == SQLITE_OK,
       let backup = unsafe sqlite3_backup_init(other, "main", handle, "main")
-    else { throw unsafe Self.failure(other, copy) }
+    else { throw unsafe failure(other, copy) }
     var result = SQLITE_OK
     var isWanted = true
     while result == SQLITE_OK, isWanted {
@@ -376,13 +324,11 @@ extension Database {
     }
     // The message is that of the result, if there is a fault.
     unsafe sqlite3_backup_finish(backup)
-    guard result == SQLITE_OK || result == SQLITE_DONE else {
-      throw unsafe Self.failure(other, copy)
-    }
+    guard result == SQLITE_OK || result == SQLITE_DONE else { throw unsafe failure(other, copy) }
     return result == SQLITE_DONE
   }
 
-  private static func failure(_ other: OpaquePointer?, _ path: String) -> StoreFailure {
+  private func failure(_ other: OpaquePointer?, _ path: String) -> StoreFailure {
     let code = unsafe sqlite3_extended_errcode(other)
     return storeFailure(
       code: code, system: unsafe sqlite3_system_errno(other),
@@ -421,13 +367,6 @@ private struct FileIdentity: Equatable {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else { return nil }
     (device, number) = (found.st_dev, found.st_ino)
-  }
-
-  /// Returns whether a path is that of an empty regular file, and not of a symbolic link.
-  static func isEmptyFile(at path: String) -> Bool {
-    var found = stat()
-    return unsafe lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
-      && found.st_size == 0
   }
 }
 

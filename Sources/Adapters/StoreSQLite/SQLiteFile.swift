@@ -64,8 +64,9 @@ extension Tables {
 
 /// A store in one SQLite file, with an advisory lock and a separate queue.
 ///
-/// Each write is one transaction. Only its owner can access the file (0600), and also the directory
-/// if the store creates it (0700). The conformances to the ports contain the operations.
+/// Each write is one transaction, except those of `writeTogether`, which share one. Only its owner
+/// can access the file (0600), and also the directory if the store creates it (0700). The
+/// conformances to the ports contain the operations.
 package actor SQLiteFile<T: Tables>: SuspendableStore {
   private let executor = QueueExecutor(label: "holdfast.\(T.kind.name)")
   private(set) var tables: T?
@@ -146,49 +147,75 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
   func write<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
-    try opened().change(body)
+    flush()
+    return try opened().change(body)
   }
 
   /// The maximum number of writes in one transaction, so that the first of them does not wait long.
   private static var mostTogether: Int { 8 }
+  /// The maximum size of writes in one transaction, unless one write alone is larger: a fourth of
+  /// the size at which the write-ahead log is copied into the file.
+  private static var mostBytesTogether: Int { 4 << 20 }
 
   /// Runs `body` in a transaction, together with other writes that are waiting.
   ///
   /// All of its changes are stored, or none. One sync of the disk then serves all these writes. If
   /// one of them fails, each runs in its own transaction.
+  ///
+  /// - Parameters:
+  ///   - bytes: The approximate size of the changes.
+  ///   - body: A function that changes nothing but the tables, since it may run several times.
   func writeTogether<Value: Sendable>(
-    _ body: @escaping (T) throws(StoreFailure) -> Value
+    bytes: Int, _ body: @escaping (T) throws(StoreFailure) -> Value
   ) async throws(StoreFailure) -> Value {
     let result: Result<Value, StoreFailure> = await withCheckedContinuation { continuation in
       waiting.append(
-        Waiting { tables throws(StoreFailure) in
+        Waiting(bytes: bytes) { tables throws(StoreFailure) in
           let value = try body(tables)
           return { continuation.resume(returning: .success(value)) }
         } fail: {
           continuation.resume(returning: .failure($0))
         })
-      if waiting.count == 1 { Task { runWaiting() } }
+      if waiting.count == 1 { Task { flush() } }
     }
     return try result.get()
   }
 
-  private func runWaiting() {
-    let writes = Array(waiting.prefix(Self.mostTogether))
-    waiting.removeFirst(writes.count)
-    if !waiting.isEmpty { Task { runWaiting() } }
+  /// Runs all waiting writes. Later calls therefore do not overtake them.
+  private func flush() {
+    while !waiting.isEmpty {
+      var bytes = 0
+      let count = waiting.prefix(Self.mostTogether).prefix {
+        bytes += $0.bytes
+        return bytes <= Self.mostBytesTogether
+      }.count
+      let writes = Array(waiting.prefix(max(1, count)))
+      waiting.removeFirst(writes.count)
+      run(writes)
+    }
+  }
+
+  /// Runs writes in one transaction, or each in its own if one of them fails.
+  private func run(_ writes: [Waiting<T>]) {
+    var hasBegun = false
     do throws(StoreFailure) {
-      try run(writes)
+      try commit(writes) { hasBegun = true }
     } catch {
-      if writes.count == 1 { return writes[0].fail(error) }
-      for write in writes {
-        do throws(StoreFailure) { try run([write]) } catch { write.fail(error) }
+      // Without a transaction, the cause concerns the store and not a write.
+      guard hasBegun, writes.count > 1 else {
+        for write in writes { write.fail(error) }
+        return
       }
+      for write in writes { run([write]) }
     }
   }
 
   /// Runs writes in one transaction, and then returns their values to the callers.
-  private func run(_ writes: [Waiting<T>]) throws(StoreFailure) {
-    let ends = try write { tables throws(StoreFailure) in
+  private func commit(
+    _ writes: [Waiting<T>], _ noteBegin: () -> Void
+  ) throws(StoreFailure) {
+    let ends = try opened().change { tables throws(StoreFailure) in
+      noteBegin()
       var ends: [() -> Void] = []
       for write in writes { ends.append(try write.change(tables)) }
       return ends
@@ -203,12 +230,14 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
   }
 
   package func close() {
+    flush()
     release()
     isSuspended = false
     opening = nil
   }
 
   package func suspend() {
+    flush()
     guard tables != nil else { return }
     release()
     isSuspended = true
@@ -240,6 +269,8 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
 
 /// A write that waits for a transaction.
 private struct Waiting<T: Tables> {
+  /// The approximate size of the changes in bytes.
+  let bytes: Int
   /// Makes the changes. The result returns the value to the caller, after the commit.
   let change: (T) throws(StoreFailure) -> () -> Void
   let fail: (StoreFailure) -> Void

@@ -35,15 +35,12 @@ struct Schema {
     return true
   }
 
-  /// The statements that create the tables in an empty file.
-  var creation: String {
-    "\(tables);\nPRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)"
-  }
-
   /// Creates the tables in one transaction.
   func create(in database: Database) throws(StoreFailure) {
     try database.transaction(write: true) { () throws(StoreFailure) in
-      try database.execute(creation)
+      try database.execute(tables)
+      try database.execute(
+        "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
     }
   }
 

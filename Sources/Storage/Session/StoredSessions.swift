@@ -98,7 +98,7 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
 public struct StoredConversation: Sendable, Hashable, Codable {
   /// The signature of the first message that the conversation ever had, in the form `length:id`.
   public var signature: String
-  /// The messages, in order. Their `place` is the sequence number, which counts from 1 in each
+  /// The messages, in order. Their `position` is the sequence number, which counts from 1 in each
   /// conversation.
   public var entries: [SessionEntry]
 
@@ -106,6 +106,31 @@ public struct StoredConversation: Sendable, Hashable, Codable {
   public init(signature: String, entries: [SessionEntry] = []) {
     (self.signature, self.entries) = (signature, entries)
   }
+
+  /// Adds a message in the order of sequence numbers, or replaces the one with the same number.
+  mutating func add(_ entry: SessionEntry) {
+    // A message whose first write failed is stored after later ones.
+    guard let index = entries.lastIndex(where: { $0.place <= entry.place }) else {
+      return entries.insert(entry, at: 0)
+    }
+    if entries[index].place == entry.place {
+      entries[index] = entry
+    } else {
+      entries.insert(entry, at: index + 1)
+    }
+  }
+
+  /// Removes the messages below a sequence number.
+  mutating func prune(below place: UInt64) {
+    // Most calls remove one message of a long conversation.
+    let kept = entries.firstIndex { $0.place >= place } ?? entries.endIndex
+    entries.removeSubrange(..<kept)
+  }
+}
+
+extension SessionEntry {
+  /// The sequence number of a stored message.
+  fileprivate var place: UInt64 { position ?? 0 }
 }
 
 /// A change of the session server's stored data.
@@ -165,9 +190,9 @@ public struct StoredSessions: Sendable, Hashable, Codable {
     case .conversation(let id, let signature):
       guard conversations[id]?.signature != signature else { return }
       conversations[id] = StoredConversation(signature: signature)
-    case .entry(let entry): conversations[entry.conversation]?.entries.append(entry)
+    case .entry(let entry): conversations[entry.conversation]?.add(entry)
     case .prune(let id, let place):
-      conversations[id]?.entries.removeAll { ($0.position ?? 0) < place }
+      conversations[id]?.prune(below: place)
     case .endConversation(let id): conversations[id] = nil
     }
   }

@@ -46,7 +46,10 @@ extension SQLiteFile: SyncStore where T == SyncTables {
   }
 
   package func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts {
-    try await writeTogether { tables throws(StoreFailure) in try tables.apply(delivery) }
+    let bytes = delivery.samples.reduce(0) { $0 + $1.raw.count }
+    return try await writeTogether(bytes: bytes) { tables throws(StoreFailure) in
+      try tables.apply(delivery)
+    }
   }
 
   package func samples(

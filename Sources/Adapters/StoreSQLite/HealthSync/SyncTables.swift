@@ -380,7 +380,7 @@ private struct Work {
   var sources: [Source: Int] = [:]
   /// The types from which rows were removed.
   var released: Set<Int64> = []
-  /// The newest new samples, which have the same type and source, before they are collected.
+  /// The sum of the newest new samples, which have the same type and source, until it is collected.
   private var run: (source: Source, change: Change)?
 
   init(user: Int64, made: Int64?, insertion: Statement, naming: Statement) {
@@ -397,7 +397,7 @@ private struct Work {
     run?.change.add(sample)
   }
 
-  /// Adds the newest new samples to the changes of their type and source.
+  /// Adds the sum of the newest new samples to the changes of their type and source.
   mutating func collect() {
     guard let (source, change) = run else { return }
     run = nil

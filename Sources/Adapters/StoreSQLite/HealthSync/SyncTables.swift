@@ -87,7 +87,6 @@ package final class SyncTables: Tables {
     for sample in delivery.samples {
       counts.count(sample, try add(sample, &work))
     }
-    work.collect()
     for (type, change) in work.changes { try set(type, change, of: work.user) }
     for type in work.released { try count(type, of: work.user) }
     for (source, change) in work.sources { try set(source, change, of: work.user) }
@@ -110,10 +109,9 @@ package final class SyncTables: Tables {
   private func add(
     _ sample: SyncSample, _ work: inout Work
   ) throws(StoreFailure) -> SyncAddition {
-    let type = try number(of: sample.type, &work.type)
-    let source = try number(of: sample.source, &work.source)
+    let type = try names.number(of: sample.type)
     let row = try next()
-    guard try insert(sample, type: type, source: source, row: row, &work) else {
+    guard try insert(sample, type: type, row: row, &work) else {
       if let uuid = sample.uuid { try name(uuid, known: sample, type: type, &work) }
       return .known
     }
@@ -124,20 +122,12 @@ package final class SyncTables: Tables {
       return .refused
     }
     nextRow = row + 1
-    work.note(type, sample, source: source)
+    work.note(type, sample, source: try names.number(of: sample.source))
     return .new
   }
 
-  /// Returns the number of a text, which most samples of a batch have in common.
-  private func number(of text: String, _ recent: inout RecentName) throws(StoreFailure) -> Int64 {
-    if let number = recent.number, recent.text == text { return number }
-    let number = try names.number(of: text)
-    recent = RecentName(text: text, number: number)
-    return number
-  }
-
   private func insert(
-    _ sample: SyncSample, type: Int64, source: Int64, row: Int64, _ work: inout Work
+    _ sample: SyncSample, type: Int64, row: Int64, _ work: inout Work
   ) throws(StoreFailure) -> Bool {
     let insertion = work.insertion
     insertion.bind(row, at: 1)
@@ -146,12 +136,9 @@ package final class SyncTables: Tables {
     insertion.bind(sample.start.nanoseconds, at: 4)
     insertion.bind(sample.hash.words, at: 5)
     insertion.bind(sample.duration, at: 6)
-    insertion.bind(source, at: 7)
-    if let unit = sample.unit {
-      insertion.bind(try number(of: unit, &work.unit), at: 8)
-    } else {
-      insertion.bindNothing(at: 8)
-    }
+    insertion.bind(try names.number(of: sample.source), at: 7)
+    insertion.bind(
+      try sample.unit.map { text throws(StoreFailure) in try names.number(of: text) }, at: 8)
     for index in Int32(9)...13 { insertion.bindNothing(at: index) }
     switch sample.value {
     case .quantity(let quantity)?: insertion.bind(quantity, at: 9)
@@ -327,13 +314,6 @@ package final class SyncTables: Tables {
   }
 }
 
-/// A text that was used last, and its number.
-private struct RecentName {
-  var text = ""
-  /// The number of the text; `nil` if there is none yet.
-  var number: Int64?
-}
-
 /// The state of a batch while it is being applied.
 private struct Work {
   /// The change of a type's summary by a batch.
@@ -345,20 +325,6 @@ private struct Work {
 
     /// A change without additions.
     static let none = Change(first: .max, last: .min)
-
-    mutating func add(_ sample: SyncSample) {
-      count += 1
-      first = min(first, sample.start.nanoseconds)
-      last = max(last, sample.start.nanoseconds)
-      longest = max(longest, sample.duration)
-    }
-
-    mutating func add(_ other: Change) {
-      count += other.count
-      first = min(first, other.first)
-      last = max(last, other.last)
-      longest = max(longest, other.longest)
-    }
   }
 
   /// A source of samples of a type.
@@ -372,37 +338,20 @@ private struct Work {
   let made: Int64?
   let insertion: Statement
   let naming: Statement
-  var type = RecentName()
-  var source = RecentName()
-  var unit = RecentName()
   var changes: [Int64: Change] = [:]
   /// The changes of the numbers of samples.
   var sources: [Source: Int] = [:]
   /// The types from which rows were removed.
   var released: Set<Int64> = []
-  /// The sum of the newest new samples, which have the same type and source, until it is collected.
-  private var run: (source: Source, change: Change)?
 
-  init(user: Int64, made: Int64?, insertion: Statement, naming: Statement) {
-    (self.user, self.made, self.insertion, self.naming) = (user, made, insertion, naming)
-  }
-
-  /// Adds a new sample to the changes.
   mutating func note(_ type: Int64, _ sample: SyncSample, source: Int64) {
-    let source = Source(type: type, name: source)
-    if run?.source != source {
-      collect()
-      run = (source, .none)
-    }
-    run?.change.add(sample)
-  }
-
-  /// Adds the sum of the newest new samples to the changes of their type and source.
-  mutating func collect() {
-    guard let (source, change) = run else { return }
-    run = nil
-    sources[source, default: 0] += change.count
-    changes[source.type, default: .none].add(change)
+    sources[Source(type: type, name: source), default: 0] += 1
+    var change = changes[type] ?? .none
+    change.count += 1
+    change.first = min(change.first, sample.start.nanoseconds)
+    change.last = max(change.last, sample.start.nanoseconds)
+    change.longest = max(change.longest, sample.duration)
+    changes[type] = change
   }
 }
 

@@ -51,21 +51,17 @@ public enum BackupError: Error, Sendable, Hashable, CustomStringConvertible {
     do throws(StoreFailure) { return try work() } catch { throw .store(error) }
   }
 
-  /// Runs `work` on a queue of its own, since it waits for the disk all the time. Cancelling the task
-  /// cancels the work.
+  /// Runs `work` on a queue of its own, since it waits for the disk all the time.
+  ///
+  /// It runs in the task of the caller, so a task that is already cancelled does no work. An
+  /// unstructured task could complete before it learns of that.
   static func onQueue<Value: Sendable>(
-    _ work: @escaping @Sendable () async throws(BackupError) -> Value
+    _ work: @Sendable () async throws(BackupError) -> Value
   ) async throws(BackupError) -> Value {
-    let task = Task(executorPreference: FileQueue(label: "holdfast.backup")) {
-      () -> Result<Value, BackupError> in
-      do throws(BackupError) { return .success(try await work()) } catch { return .failure(error) }
+    try await withTaskExecutorPreference(FileQueue(label: "holdfast.backup")) {
+      () async throws(BackupError) -> Value in
+      try await work()
     }
-    let result = await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-    return try result.get()
   }
 }
 

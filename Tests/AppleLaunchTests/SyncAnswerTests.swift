@@ -156,7 +156,7 @@ struct SyncAnswerTests {
     phone.add([1, 2])
     phone.server.holdsUploads = true
     let upload = try await phone.run { _ in
-      let upload = try await phone.server.held.next(within: .seconds(60))
+      let upload = try await phone.server.held.next(within: .seconds(600))
       phone.kill()
       return upload
     }

@@ -78,9 +78,9 @@ struct DialTests {
   ) async throws {
     let server = try TestServer { $0.drain() }
     ConnectionScript.set(handshake, port: server.listener.port)
+    let limit = failure == .timeout(.connect) ? Duration.seconds(1) : .seconds(600)
     let socket = await Opened(
-      NetworkDial(),
-      .to("wss://127.0.0.1:\(server.listener.port)/", openTimeout: .milliseconds(500)))
+      NetworkDial(), .to("wss://127.0.0.1:\(server.listener.port)/", openTimeout: limit))
     #expect(await socket.next() == .failed(failure))
   }
 

@@ -172,6 +172,7 @@ import Testing
     let hooks = OperatorBackend { _ in .never }
     try await Self.run(hooks) {
       $0.hooks.policy.events = [.disconnect]
+      $0.reportLimit = .seconds(3_600)
     } _: { rig in
       for number in 0..<20 { await (try await rig.follower("user-\(number)")).leave() }
       await hooks.asked { $0.contains(#""event":"disconnect""#) }

@@ -11,6 +11,7 @@ import Testing
   {
     try await BackendRig.run {
       $0.policy.drainGrace = .milliseconds(100)
+      ($0.policy.closeWait, $0.policy.drainLimit) = (.seconds(3_600), .seconds(3_600))
     } _: { rig in
       let follower = try await rig.follower()
       async let drained: Void = rig.backend.drainAndStop()

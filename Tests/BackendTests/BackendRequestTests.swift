@@ -182,7 +182,7 @@ import Testing
       #expect(health.body == #"{"status":"failing","reason":"the disk of the store is full"}"#)
       #expect(try await client.post("kept", token: token).status == 201)
       #expect(try await client.ask("GET", "/healthz").status == 200)
-      #expect(rig.lines.all.contains { $0.contains(#""event":"store_failure""#) })
+      await rig.lines.wait { $0.contains(#""event":"store_failure""#) }
     }
   }
 

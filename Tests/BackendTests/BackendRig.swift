@@ -47,8 +47,9 @@ struct BackendRig {
     let lines = LineLog()
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
-    // The limit is high so that checks can finish on a busy machine.
+    // The limits are high so that checks and clients can answer on a busy machine.
     configuration.checkLimit = .seconds(3_600)
+    configuration.policy.pongWait = .seconds(3_600)
     configure(&configuration)
     let stores: [(any SuspendableStore)?] = [store, relay]
     let backend = Backend(
@@ -102,6 +103,11 @@ final class LineLog: Sendable {
   }
 
   var all: [String] { lines.withLock(\.self) }
+
+  /// Waits for a line. The log writes its lines on a thread of its own.
+  func wait(for isWanted: (String) -> Bool) async {
+    while !all.contains(where: isWanted) { await Task.yield() }
+  }
 }
 
 extension SocketsClient.Response {

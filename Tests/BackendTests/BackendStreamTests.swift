@@ -4,7 +4,7 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BackendStreamTests {
+@Suite(.offThePool, .timeLimit(.minutes(10))) struct BackendStreamTests {
   @Test func `streams messages after the reported head, including to their sender`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
@@ -108,8 +108,16 @@ import Testing
   @Test func `closes a socket when its token expires`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
-      let token = try await rig.token(ttl: .seconds(2))
-      #expect(try await client.follow(token: token).status == 101)
+      var ttl = Duration.seconds(2)
+      // On a busy machine, a token may expire before it is used.
+      while true {
+        let answer = try await client.follow(token: try await rig.token(ttl: ttl))
+        guard answer.status == 401 else {
+          #expect(answer.status == 101)
+          break
+        }
+        ttl *= 2
+      }
       #expect(try await client.close() == .close(4401, "token expired"))
     }
   }
@@ -141,7 +149,7 @@ import Testing
     try await BackendRig.run {
       $0.policy.pingInterval = .milliseconds(50)
       // The wait leaves enough time for the responsive client to answer on a busy machine.
-      $0.policy.pongWait = .seconds(3)
+      $0.policy.pongWait = .seconds(10)
     } _: { rig in
       let silent = try await rig.follower("eve")
       let lively = try await rig.follower()

@@ -120,6 +120,7 @@ import Testing
   @Test func `is alive but not ready while it drains`() async throws {
     try await BackendRig.run {
       $0.policy.drainGrace = .seconds(2)
+      ($0.policy.closeWait, $0.policy.drainLimit) = (.seconds(3_600), .seconds(3_600))
     } _: { rig in
       let follower = try await rig.follower()
       let client = try rig.client()

@@ -147,6 +147,35 @@ import Testing
     try await uploadQueueContract(uploads, good: good, unreadable: Self.missing)
   }
 
+  @Test func `a stop of HTTP uploads waits for the delivery in progress`() async throws {
+    let scratch = try Scratch()
+    let files = PayloadFiles(in: scratch.path)
+    let upload = FileUpload(file: try files.write(Array("{}".utf8)), type: Self.steps, bytes: 2)
+    let network = FakeNetwork(clock: TestClock())
+    network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })
+    let uploads = HTTPUploads(
+      server: "https://server.example", http: network, files: files, resumesFrom: 65_536
+    ) { () throws(LinkFailure) in "secret" }
+    let (steps, begun, released) = (Mailbox<String>(), Mailbox<Void>(), Mailbox<Void>())
+    await uploads.events { _ in
+      begun.put(())
+      _ = await released.next()
+      steps.put("delivered")
+    }
+    await uploads.enqueue([upload])
+    _ = await begun.next()
+    let stopping = Task {
+      await uploads.stop()
+      steps.put("stopped")
+    }
+    // The stop has begun once it has ended the use of the secret.
+    while await uploads.refresh() == nil {}
+    released.put(())
+    await stopping.value
+    #expect(await steps.next() == "delivered")
+    #expect(await steps.next() == "stopped")
+  }
+
   @Test func `the error of a refused resumable upload does not contain the secret`() async throws {
     let scratch = try Scratch()
     let files = PayloadFiles(in: scratch.path)

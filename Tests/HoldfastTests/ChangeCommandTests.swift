@@ -203,7 +203,7 @@ import Testing
       #expect(await before.line(with: second) != "")
       _ = await before.end()
       let offline = ["--server", "http://127.0.0.1:1", "--shop", CommandShop.name]
-      let options = ["--data", shop.directory, "--timeout", "2s"]
+      let options = ["--data", shop.directory, "--timeout", "10s"]
       let token = ["HOLDFAST_TOKEN": try await shop.token()]
       let edit = try await CommandProcess.run(
         ["edit"] + offline + options + [first, "uno"], environment: token)

@@ -43,7 +43,7 @@ import Testing
   func `ends all that it has started when it is interrupted`() async throws {
     try await CommandProcess.scratch { directory in
       let demo = try CommandProcess.start(
-        ["demo", "--cluster"], environment: ["TMPDIR": directory])
+        ["demo", "--cluster", "--work", "60s"], environment: ["TMPDIR": directory])
       for await line in demo.lines where line.contains("dies by kill -9") { demo.signal(SIGINT) }
       var errors: [String] = []
       for await line in demo.diagnostics { errors.append(line) }

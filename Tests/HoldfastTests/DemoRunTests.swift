@@ -109,7 +109,8 @@ import Testing
   @Test(arguments: ["phone      connected", "assistant  asks the same again"])
   func `ends cleanly and at once when interrupted`(after moment: String) async throws {
     try await CommandProcess.scratch { directory in
-      let demo = try CommandProcess.start(["demo"], environment: ["TMPDIR": directory])
+      let demo = try CommandProcess.start(
+        ["demo", "--work", "60s"], environment: ["TMPDIR": directory])
       for await line in demo.lines where line.contains(moment) {
         demo.signal(SIGINT)
       }

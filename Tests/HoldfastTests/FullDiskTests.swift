@@ -18,7 +18,7 @@ import Testing
         try await shop.post((1...20).map { _ in String(repeating: "x", count: 9_000) })
         let outcome = try await CommandProcess.run(
           shop.arguments(
-            "stream", ["--data", scratch("phone"), "--json", "--once", "--duration", "5s"]),
+            "stream", ["--data", scratch("phone"), "--json", "--once", "--duration", "15s"]),
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(outcome.status == 1)
         let cause = "\(scratch("phone"))/timeline.sqlite: database or disk is full (SQLite 13)."

@@ -46,7 +46,7 @@ import Testing
       let arguments = [
         "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
         "--set", "standby.interval=1s", "--set", "retry.windows=100/1m",
-        "--set", "retry.serverJitter=1ms", "--duration", "6s",
+        "--set", "retry.serverJitter=1ms", "--duration", "15s",
       ]
       let token = ["HOLDFAST_TOKEN": "any.good.token"]
       let plain = try await CommandProcess.run(arguments, environment: token)

@@ -19,7 +19,7 @@ import Testing
               "stream",
               [
                 "--data", shop.directory, "--json", "--token-command", command, "--set",
-                "gate.refreshTimeout=1s",
+                "gate.refreshTimeout=10s",
               ])))
         var diagnostics = stream.process.diagnostics.makeAsyncIterator()
         let numbers = await diagnostics.next()?.split(separator: " ").compactMap { Int32($0) } ?? []
@@ -91,7 +91,11 @@ import Testing
     let scratch = try Scratch()
     let pipe = scratch("pipe")
     try await Shell.run(["mkfifo", pipe])
-    let writing = try writer.map { try LabProcess(["sh", "-c", "exec 9> \(pipe); exec \($0)"]) }
+    // This way of opening a pipe does not wait for its reader.
+    let writing = try writer.map {
+      try LabProcess(["sh", "-c", "exec 9<> \(pipe); echo ready; exec \($0)"])
+    }
+    if let writing { #expect(await LineReader(writing.lines).next() == "ready") }
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-file", pipe,
       "--timeout", "100ms", "hello")
@@ -106,7 +110,7 @@ import Testing
           "stream",
           [
             "--data", shop.directory, "--token-command", "exec sleep 1000", "--once", "--duration",
-            "500ms",
+            "5s",
           ]))
       #expect(outcome.status == 1)
       let cause = "there is no token: the token command had not ended after"

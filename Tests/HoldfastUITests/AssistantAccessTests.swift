@@ -177,14 +177,14 @@ extension AssistantAccessTests {
     let notifier = ListedNotifier()
     links.parts.notifier = notifier
     links.announce(row("a", "Claude"))
-    let notice = try await notifier.shown.next(within: .seconds(30))
+    let notice = try await notifier.shown.next(within: .seconds(600))
     #expect(
       notice
         == HostNotification(
           title: "New assistant", body: "Claude can now ask for health data.",
           action: HostNotification.Action(name: "holdfast.end.a", title: "End access")))
     links.announce(row("b", nil))
-    let other = try await notifier.shown.next(within: .seconds(30))
+    let other = try await notifier.shown.next(within: .seconds(600))
     #expect(other.body == "Assistant without a name can now ask for health data.")
     await links.take(notificationAction: "holdfast.end.a")
     await links.take(notificationAction: "of the app")
@@ -201,7 +201,7 @@ extension AssistantAccessTests {
     await links.take(notificationAction: "holdfast.end.a")
     #expect(notifier.shown.count == (isTold ? 1 : 0))
     guard isTold else { return }
-    let notice = try await notifier.shown.next(within: .seconds(30))
+    let notice = try await notifier.shown.next(within: .seconds(600))
     #expect(notice.title == "Access was not ended")
     #expect(notice.action?.name == "holdfast.end.a")
   }

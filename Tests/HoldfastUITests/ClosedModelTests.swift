@@ -119,7 +119,7 @@ import Testing
     await change(of: old) { $0.phase == .open }
     queue.hold()
     let leaving = Task { try await links.signOut() }
-    _ = try await queue.stopping.next(within: .seconds(30))
+    _ = try await queue.stopping.next(within: .seconds(600))
     let new = links.healthSync()
     #expect(new !== old && new.phase == .opening)
     queue.release()

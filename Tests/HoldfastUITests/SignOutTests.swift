@@ -21,10 +21,10 @@ import Testing
   init() throws { scratch = try Scratch() }
 
   /// Returns the links of an app. A sync collects changes for 50 ms, so it needs a real clock.
-  private func links(_ source: FakeHealthSource, _ uploads: any UploadQueue) throws -> HoldfastLinks
-  {
-    let links = try HoldfastUITests.links(
-      in: scratch, network, clock: BootClock(), secrets: secrets)
+  private func links(
+    _ source: FakeHealthSource, _ uploads: any UploadQueue, clock: any LinkClock = BootClock()
+  ) throws -> HoldfastLinks {
+    let links = try HoldfastUITests.links(in: scratch, network, clock: clock, secrets: secrets)
     links.parts.samples = source
     links.parts.uploads = uploads
     links.parts.types = [Self.steps]
@@ -51,7 +51,7 @@ import Testing
     let shop = links.shop(try #require(ShopID("bakery")))
     await change(of: sync) { $0.phase == .open }
     await change(of: shop) { $0.phase == .open }
-    _ = try await queue.enqueued.next(within: .seconds(30))
+    _ = try await queue.enqueued.next(within: .seconds(600))
     #expect(await !queue.running().isEmpty)
     let (waiting, results) = wake()
     links.wake(.health(types: [Self.steps]), waiting)
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `a sign-out ends the pull in progress and the pairings at the server`() async throws {
     try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
-    let links = try links(FakeHealthSource(), CancellableQueue())
+    let links = try links(FakeHealthSource(), CancellableQueue(), clock: TestClock())
     let (push, results) = wake()
     links.wake(.push, push)
     _ = try await network.nextExchange()
@@ -125,7 +125,7 @@ import Testing
     let leaving = Task { try await links.signOut() }
     _ = try await network.nextExchange()
     let end = clock.now.advanced(by: .seconds(5))
-    try await clock.someoneWaits(for: end, within: .seconds(30))
+    try await clock.someoneWaits(for: end, within: .seconds(600))
     clock.advance(by: .seconds(5))
     try await leaving.value
     #expect(try secrets.read(scratch.pairing) == nil)
@@ -210,7 +210,7 @@ import Testing
     source.add([sample(1), sample(2)])
     let links = try links(source, queue)
     let first = links.healthSync()
-    let upload = try await queue.enqueued.next(within: .seconds(30))
+    let upload = try await queue.enqueued.next(within: .seconds(600))
     await first.close()
     // The system goes on, and the upload ends while no sync is open.
     await queue.queue.end(upload.file, .accepted)
@@ -221,7 +221,7 @@ import Testing
     #expect(queue.calls == ["events", "stop", "events"])
     #expect(queue.enqueued.count == 0, "nothing is uploaded twice")
     source.add([sample(3)])
-    let later = try await queue.enqueued.next(within: .seconds(30))
+    let later = try await queue.enqueued.next(within: .seconds(600))
     await queue.queue.end(later.file, .accepted)
     await change(of: second) { $0.types.first?.report.synced == 3 }
     await second.close()

@@ -130,7 +130,7 @@ import Testing
     let results = Mailbox<WakeResult>()
     links.wake(.task("t"), Wake(budget: .seconds(20)) { results.put($0) })
     #expect(Set(links.models.keys) == ["bottle", "sync"])
-    while try await calls.next(within: .seconds(30)) != "https://server.example/relay/lease" {}
+    while try await calls.next(within: .seconds(600)) != "https://server.example/relay/lease" {}
     await change(of: links.bottle()) { $0.phase == .open }
     await change(of: links.healthSync()) { $0.phase == .open }
     await links.bottle().close()
@@ -161,7 +161,7 @@ import Testing
     router.pushTopic = "com.example.app"
     router.finishLaunching()
     router.registered(deviceToken: [0x0A, 0x00, 0xFF])
-    let call = try await calls.next(within: .seconds(30))
+    let call = try await calls.next(within: .seconds(600))
     #expect(call.url == "https://server.example/relay/push")
     #expect(call.headers.contains { $0.value == "Bearer resume-token" })
     let text = String(decoding: call.body, as: UTF8.self)
@@ -207,7 +207,7 @@ import Testing
     #expect(calls.count == 0)
     try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     links.registerPush()
-    let text = String(decoding: try await calls.next(within: .seconds(30)).body, as: UTF8.self)
+    let text = String(decoding: try await calls.next(within: .seconds(600)).body, as: UTF8.self)
     #expect(text.contains("\"07\""))
     #expect(calls.count == 0)
   }

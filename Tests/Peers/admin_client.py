@@ -94,14 +94,14 @@ def files_with(directory, text):
 
 
 async def code_of(stream):
-    """Returns the code with which a socket is closed within a second."""
+    """Returns the code with which a socket is closed."""
     async def read():
         try:
             while True:
                 await stream.recv()
         except ConnectionClosed as closed:
             return closed.code
-    return await asyncio.wait_for(read(), 1)
+    return await asyncio.wait_for(read(), 60)
 
 
 async def lists(peer, backend, operator, wire, tokens):

@@ -16,7 +16,7 @@ SERVICE = bytes.fromhex("6F75616B766174652D00"[:16] + "2D00000000000000")[::-1]
 BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 START, ACK = 1, 2
-LIMIT = 5  # the maximum number of seconds for an answer on this machine
+LIMIT = 60  # the maximum number of seconds for an answer on this machine
 UNITS = [23, 24, 36, 37, 50, 51, 65, 100, 185, 247, 288, 289, 400, 515]  # maximum packet sizes
 
 
@@ -44,7 +44,7 @@ class Record:
         check_that("level and flags of a record", level <= 2000 and flags in (0, 2),
                    "neither synchronised nor deleted", (level, flags))
         if self.is_set is not None:
-            check_that("time of a record", abs(moment - self.poured) < 3 if self.is_set else moment < CLOCK_WAS_SET,
+            check_that("time of a record", abs(moment - self.poured) < LIMIT if self.is_set else moment < CLOCK_WAS_SET,
                        self.poured if self.is_set else "unset", moment)
         check("a record that comes again", (self.value or value).hex(), value.hex())
         peer.count("repeats" if self.value else "records")
@@ -212,7 +212,7 @@ class Phone:
         check_that("level, battery and flags", battery <= 100 and flags < 64, "in their bounds", (level, battery, flags))
         is_set = bool(flags & 1)
         check("whether the clock was set", is_set if self.bottle.is_set is None else self.bottle.is_set, is_set)
-        check_that("time of the bottle", abs(moment - time.time()) < 3 if is_set else moment < CLOCK_WAS_SET,
+        check_that("time of the bottle", abs(moment - time.time()) < LIMIT if is_set else moment < CLOCK_WAS_SET,
                    time.time() if is_set else "unset", moment)
         return {"number": number, "drunk": drunk, "is_set": is_set}
 

@@ -31,7 +31,8 @@ class World:
     def __init__(self, peer):
         self.peer = peer
         self.metrics, self.port = free_port(), free_port()
-        self.backend = Backend(peer, "--metrics-listen", f"127.0.0.1:{self.metrics}").start()
+        self.backend = Backend(
+            peer, "--metrics-listen", f"127.0.0.1:{self.metrics}", "--drain-window", "20s").start()
         with open(os.path.join(FOLDER, "holdfast.rules.yml"), encoding="utf-8") as file:
             rules = file.read()
         # An alert begins at once, so that a run is short.
@@ -107,7 +108,7 @@ class World:
         check("status of an upgrade", 101, status)
         self.backend.child.terminate()
         self.until("alerts about a backend that drains", ["HoldfastNotReady"], self.firing)
-        check("exit status of serve after SIGTERM", 0, self.backend.child.wait(30))
+        check("exit status of serve after SIGTERM", 0, self.backend.child.wait(120))
         follower.close()
         self.until("alerts about a backend that has ended", ["HoldfastDown"], self.firing)
         self.peer.count("drains")

@@ -234,7 +234,7 @@ class Backend:
         self.child.kill()
         self.child.wait()
 
-    def stop(self, timeout=10):
+    def stop(self, timeout=60):
         self.child.terminate()
         try:
             check("exit status of serve after SIGTERM", 0, self.child.wait(timeout))

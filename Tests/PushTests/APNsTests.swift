@@ -102,19 +102,24 @@ struct `APNs over HTTP/2` {
     let service = try await APNsStandIn()
     let clock = TestClock()
     let sender = try service.sender(clock: clock, timeout: .seconds(2))
+    // On a busy machine, making a connection can take more than two seconds.
+    func deliver() async {
+      var outcome = await sender.send(.apns())
+      while case .failed = outcome {
+        clock.advance(by: .seconds(600))
+        outcome = await sender.send(.apns())
+      }
+      #expect(outcome == .delivered)
+    }
+    await deliver()
+    let used = try await service.next().connection
     await service.planSilence()
     #expect(
       await sender.send(.apns()) == .failed(cause: "APNs gave no answer: timeout"))
-    #expect(try await service.next().connection == 1)
+    #expect(try await service.next().connection == used)
     clock.advance(by: .seconds(2))
-    var outcome = await sender.send(.apns())
-    // On a busy machine, making the new connection can take more than two seconds.
-    while case .failed = outcome {
-      clock.advance(by: .seconds(600))
-      outcome = await sender.send(.apns())
-    }
-    #expect(outcome == .delivered)
-    #expect(try await service.next().connection > 1)
+    await deliver()
+    #expect(try await service.next().connection > used)
   }
 
   @Test func `without HTTP/2 nothing is sent on`() async throws {

@@ -40,7 +40,9 @@ import Testing
       env | cut -d= -f1 | sort | grep -Ev '^(_|PWD|SHLVL|OLDPWD)$' > names
       ls /proc/self/fd | wc -l > open
       """, scratch)
-    #expect(await HookSender(program: path).send(.hook(#"a "word" ä"#)) == .delivered)
+    #expect(
+      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook(#"a "word" ä"#))
+        == .delivered)
     #expect(
       try scratch.text(of: "line") == #"""
         {"event":"wake","address":"a \"word\" ä","expires_at":"2023-11-14T22:14:05Z",\#
@@ -58,7 +60,9 @@ import Testing
     let scratch = try Scratch()
     let path = try await program("exec <&-; exit 0", scratch)
     let address = String(repeating: "x", count: PushAddress.maxHookBytes)
-    #expect(await HookSender(program: path).send(.hook(address)) == .delivered)
+    #expect(
+      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook(address)) == .delivered
+    )
   }
 
   @Test func `a hook is killed with its children after its time limit`() async throws {
@@ -89,17 +93,18 @@ import Testing
       (scratch("none"), "No such file or directory"), (scratch("plain"), "Permission denied"),
     ] {
       #expect(
-        await HookSender(program: path).send(.hook())
+        await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook())
           == .failed(cause: "the hook could not be started: \(reason)"))
     }
     #expect(
-      await HookSender(program: scratch("none")).send(.apns())
+      await HookSender(program: scratch("none"), timeLimit: .seconds(3_600)).send(.apns())
         == .failed(cause: "the address does not belong to the hook"))
   }
 
   @Test func `a hook that a signal ends is reported`() async throws {
     let scratch = try Scratch()
-    let hook = HookSender(program: try await program("kill -TERM $$", scratch))
+    let hook = HookSender(
+      program: try await program("kill -TERM $$", scratch), timeLimit: .seconds(3_600))
     #expect(await hook.send(.hook()) == .failed(cause: "the hook was ended by signal 15"))
   }
 
@@ -124,6 +129,8 @@ import Testing
       ])
       for await outcome in group { #expect(outcome == .delivered) }
     }
-    #expect(await HookSender(program: path).send(.apns()) != .tooMany(retryAfter: .seconds(1)))
+    #expect(
+      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.apns())
+        != .tooMany(retryAfter: .seconds(1)))
   }
 }

@@ -76,7 +76,11 @@ import Testing
 
     init() async throws {
       scratch = try Scratch()
-      backend = Backend(BackendConfiguration(dataDirectory: scratch("server")))
+      var configuration = BackendConfiguration(dataDirectory: scratch("server"))
+      // The phone has time to return on a busy machine.
+      configuration.relay.returnWait = .seconds(3_600)
+      configuration.relay.callLimit = .seconds(3_600)
+      backend = Backend(configuration)
       let address = try await backend.start()
       proxy = try FaultProxy(upstream: address.port)
       rig = try await RelayRig(

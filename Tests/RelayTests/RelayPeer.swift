@@ -66,6 +66,11 @@ final class RelayPeer: Sendable {
     }
   }
 
+  /// Drops the connection of a phone at once when it has sent a part of an answer.
+  func dropAtPart() {
+    server.inject { handler, _ in handler.dropsAtPart = true }
+  }
+
   /// Closes the phone's connection with a code.
   func close(code: UInt16) {
     server.inject { handler, hub in
@@ -108,6 +113,7 @@ final class RelayPeer: Sendable {
     let welcome: Holder
     let events: Mailbox<Event>
     var phone: ConnectionID?
+    var dropsAtPart = false
 
     mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
       switch event {
@@ -122,8 +128,13 @@ final class RelayPeer: Sendable {
         if case .say(let message) = welcome.next.withLock({ $0 }) {
           hub.send(text: message.bytes, to: id)
         }
-      case .text(_, let bytes):
-        if let message = try? PhoneMessage.read(bytes) { events.put(.said(message)) }
+      case .text(let id, let bytes):
+        guard let message = try? PhoneMessage.read(bytes) else { return }
+        events.put(.said(message))
+        if case .part = message, dropsAtPart {
+          dropsAtPart = false
+          hub.drop(id)
+        }
       case .closed(let id, let ending):
         if phone == id { phone = nil }
         events.put(.left(ending))

@@ -203,8 +203,8 @@ import Testing
   @Test func `a delay keeps order and lets nothing through early`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
-      try await world.proxy.set(.delay(.milliseconds(150)))
       let start = ContinuousClock.now
+      try await world.proxy.set(.delay(.milliseconds(150)))
       await client.send("slow ")
       await client.send("but sure")
       client.finish()
@@ -217,8 +217,8 @@ import Testing
   @Test func `the transfer rate is limited`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
-      try await world.proxy.set(.rate(bytesPerSecond: 2_000))
       let start = ContinuousClock.now
+      try await world.proxy.set(.rate(bytesPerSecond: 2_000))
       await server.send(String(repeating: "x", count: 600))
       #expect(await client.receive(600) == .bytes(String(repeating: "x", count: 600)))
       // Six slices of 100 bytes are sent 50 ms apart, which causes five waits.

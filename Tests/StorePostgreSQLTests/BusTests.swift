@@ -194,6 +194,20 @@ import Testing
     }
   }
 
+  @Test func `only an own note without an echo for 3 s shows that the bus is silent`() {
+    let start = Instant.zero
+    func after(_ time: Duration) -> Instant { start.advanced(by: time) }
+    var echoes = EchoWatch()
+    // The thread had no processor, or the machine slept.
+    #expect(!echoes.areMissing(at: after(.seconds(3_600))))
+    echoes.sent(at: start)
+    echoes.sent(at: after(.seconds(2)))
+    #expect(!echoes.areMissing(at: after(EchoWatch.limit - .nanoseconds(1))))
+    #expect(echoes.areMissing(at: after(EchoWatch.limit)))
+    echoes.heard()
+    #expect(!echoes.areMissing(at: after(.seconds(3_600))))
+  }
+
   @Test func `a note is read as it was written`() throws {
     let shop = try #require(ShopID("a.b_C-1"))
     let note = NodeNote(

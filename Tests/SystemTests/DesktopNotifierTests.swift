@@ -10,10 +10,15 @@ import Testing
 /// Tests of notifications with a private bus daemon and a fake desktop that records its calls.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct DesktopNotifierTests {
+  /// Creates a notifier that waits for the desktop of a busy machine.
+  private static func notifier(on bus: PrivateBus) -> DesktopNotifier {
+    DesktopNotifier(application: "tests", address: bus.address, limit: .seconds(600))
+  }
+
   @Test func `a notification is shown, changed and taken away`() async throws {
     let bus = try await PrivateBus()
     let desktop = try FakeDesktop(address: bus.address)
-    let notifier = DesktopNotifier(application: "tests", address: bus.address)
+    let notifier = Self.notifier(on: bus)
     #expect(await notifier.show(HostNotification(title: "one", body: "first")))
     #expect(await notifier.show(HostNotification(title: "two", body: "se\0cond")))
     await notifier.remove()
@@ -34,7 +39,7 @@ struct DesktopNotifierTests {
     #expect(await nowhere.show(HostNotification(title: "one", body: "")) == false)
     await nowhere.remove()
     let bus = try await PrivateBus()
-    let notifier = DesktopNotifier(application: "tests", address: bus.address)
+    let notifier = Self.notifier(on: bus)
     #expect(await notifier.show(HostNotification(title: "one", body: "")) == false)
     let desktop = try FakeDesktop(address: bus.address)
     #expect(await notifier.show(HostNotification(title: "two", body: "")))
@@ -44,7 +49,7 @@ struct DesktopNotifierTests {
   @Test func `notifications fail after the bus has ended`() async throws {
     let bus = try await PrivateBus()
     let desktop = try FakeDesktop(address: bus.address)
-    let notifier = DesktopNotifier(application: "tests", address: bus.address)
+    let notifier = Self.notifier(on: bus)
     #expect(await notifier.show(HostNotification(title: "one", body: "")))
     desktop.end()
     await bus.end()

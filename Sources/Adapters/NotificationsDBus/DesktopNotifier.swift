@@ -13,6 +13,7 @@ public import HoldfastPorts
     private let executor = QueueExecutor(label: "holdfast.notifications")
     private let application: String
     private let address: String?
+    private let limit: Duration
     private var desktop: Desktop?
     /// The desktop's ID of the current notification; `nil` if none is shown.
     private var shown: UInt32?
@@ -28,8 +29,14 @@ public import HoldfastPorts
     ///   - application: The human-readable name of the sender.
     ///   - address: A D-Bus address; `nil` for the bus of the user's session.
     public init(application: String, address: String? = nil) {
+      self.init(application: application, address: address, limit: .seconds(2))
+    }
+
+    /// Creates a notifier with a time limit for each call.
+    package init(application: String, address: String?, limit: Duration) {
       self.application = application
       self.address = address
+      self.limit = limit
     }
 
     /// Shows a notification, or updates the current one. Returns false if there is no desktop.
@@ -57,7 +64,7 @@ public import HoldfastPorts
 
     private func connected() throws(BusFailure) -> Desktop {
       if let desktop { return desktop }
-      let found = try Desktop(address: address)
+      let found = try Desktop(address: address, limit: limit)
       desktop = found
       return found
     }
@@ -68,10 +75,11 @@ public import HoldfastPorts
     private let connection: BusConnection
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
-    /// The time-out of a call: two seconds in microseconds, the unit of sd-bus.
-    private static let timeout: UInt64 = 2_000_000
+    /// The time-out of a call in microseconds, the unit of sd-bus.
+    private let timeout: UInt64
 
-    init(address: String?) throws(BusFailure) {
+    init(address: String?, limit: Duration) throws(BusFailure) {
+      timeout = UInt64(limit / .microseconds(1))
       connection = try BusConnection(address: address, or: .session)
     }
 
@@ -87,14 +95,14 @@ public import HoldfastPorts
       try message.appendEmptyArray(of: "s")  // no actions
       try message.appendLowUrgency()
       try message.append(Int32(0))  // the notification never expires
-      let reply = try message.call(connection, timeout: Self.timeout)
+      let reply = try message.call(connection, timeout: timeout)
       return try reply.number()
     }
 
     func close(_ number: UInt32) throws(BusFailure) {
       var message = try Message(connection, "CloseNotification")
       try message.append(number)
-      _ = try message.call(connection, timeout: Self.timeout)
+      _ = try message.call(connection, timeout: timeout)
     }
 
     /// A call or its reply. It is released at the end of its lifetime.

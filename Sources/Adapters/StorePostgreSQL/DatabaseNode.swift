@@ -546,7 +546,7 @@ private actor LeaseKeeper {
     _ = try? connection?.run(
       ["nodes", "node_addresses"].map {
         Command("DELETE FROM \($0) WHERE run = $1", [.uuid(node.run)])
-      }, within: .seconds(1))
+      })
     connection = nil
   }
 }

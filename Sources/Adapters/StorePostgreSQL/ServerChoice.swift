@@ -83,8 +83,12 @@ struct ServerChoice {
     """)
 
   private mutating func examine(_ connection: Connection) {
+    // A busy server is waited for unless there may be another one.
+    let isOnly = pending.isEmpty && candidates.isEmpty
     do {
-      guard let row = try connection.run([Self.state], within: .seconds(1))[0].first else { return }
+      let answers = try connection.run(
+        [Self.state], within: isOnly ? Connection.patience : .seconds(1))
+      guard let row = answers[0].first else { return }
       if try row.flag(0) {
         problems.append("\(connection.host) accepts no writes")
       } else {

@@ -25,6 +25,10 @@ actor HTTPUploads: UploadQueue {
   private var questions: [UploadRequest: Task<UploadTry.Input, Never>] = [:]
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]
+  /// The number of events that are being delivered.
+  private var deliveries = 0
+  /// The calls of `stop` that wait for the deliveries in progress.
+  private var stopping: [CheckedContinuation<Void, Never>] = []
 
   /// The number of bytes of a body that add a second to the time limit of an exchange.
   private static let rate = 16_384
@@ -65,10 +69,19 @@ actor HTTPUploads: UploadQueue {
         tasks[upload.file] = nil
         guard !Task.isCancelled else { return }
         let number = pause.number(after: event.outcome)
-        await deliver?(event)
+        await deliver(event)
         pause.told(number)
       }
     }
+  }
+
+  private func deliver(_ event: UploadEvent) async {
+    deliveries += 1
+    await deliver?(event)
+    deliveries -= 1
+    guard deliveries == 0 else { return }
+    for waiter in stopping { waiter.resume() }
+    stopping = []
   }
 
   func stop() async {
@@ -76,6 +89,7 @@ actor HTTPUploads: UploadQueue {
     tasks = [:]
     deliver = nil
     secrets.end()
+    if deliveries > 0 { await withCheckedContinuation { stopping.append($0) } }
   }
 
   /// Reads the secret again. Returns whether it differs from the refused one.

@@ -81,8 +81,9 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     defer { activity.requestEnded() }
     let exchange = FakeExchange(request: request)
     let rule = rules.withLock(\.request)
-    if rule == nil { exchanges.put(exchange) }
+    // A test that has the exchange may advance the clock at once.
     let deadline = clock.now.advanced(by: request.timeout)
+    if rule == nil { exchanges.put(exchange) }
     let answer = await withTaskGroup { [clock] group in
       if let rule {
         group.addTask { exchange.answer(await rule(request)) }

@@ -111,9 +111,9 @@ public actor Backend {
     await end(running, within: .seconds(1))
   }
 
-  /// Waits until the operator's backend has got the reports about ended sockets, but for 2 s at most.
+  /// Waits for a limited time until the operator's backend has got the reports about ended sockets.
   private func deliverReports(of sockets: SocketServer<BackendHandler>) async {
-    let end = BootClock().now.advanced(by: .seconds(2))
+    let end = BootClock().now.advanced(by: configuration.reportLimit)
     while BootClock().now < end, await sockets.run({ handler, _ in handler.hasReports }) {
       try? await BootClock().wait(until: BootClock().now.advanced(by: .milliseconds(10)))
     }

@@ -116,6 +116,8 @@ public struct BackendConfiguration: Sendable {
   public var drainWindow = Duration.seconds(5)
   /// The maximum time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit
+  /// The maximum time for which the end waits until the operator's backend has got its reports.
+  var reportLimit = Duration.seconds(2)
   /// The time between two looks at the files of the certificate.
   var certificateInterval = CertificateReloads.interval
   /// The sockets that the service manager has passed.

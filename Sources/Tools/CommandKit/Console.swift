@@ -114,6 +114,8 @@ public struct Console: Sendable {
 
   /// Calls `stuck` as soon as a write blocks. The check begins 2 s after the call.
   ///
+  /// A write whose thread has no processor is not blocked: its output accepts more bytes.
+  ///
   /// The check runs on a separate thread, because blocked writes may occupy all other threads.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
     DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
@@ -121,8 +123,16 @@ public struct Console: Sendable {
         let before = writes.withLock { $0 }
         _ = poll(nil, 0, 50)
         let isSame = writes.withLock { $0 == before }
-        if isSame, before.inProgress > 0 { stuck() }
+        if isSame, before.inProgress > 0, isFull { stuck() }
       }
+    }
+  }
+
+  /// Whether standard output or standard error accepts no more bytes now.
+  private static var isFull: Bool {
+    [STDOUT_FILENO, STDERR_FILENO].contains { descriptor in
+      var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      return unsafe poll(&output, 1, 0) == 0
     }
   }
 

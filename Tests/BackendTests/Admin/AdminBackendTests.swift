@@ -234,6 +234,7 @@ import Testing
     let count = Atomic(0)
     try await AdminRig.run(in: try Scratch()) {
       $0.policy.drainGrace = .seconds(2)
+      ($0.policy.closeWait, $0.policy.drainLimit) = (.seconds(3_600), .seconds(3_600))
       $0.drain = { count.add(1, ordering: .relaxed) }
     } _: { admin in
       let follower = try await admin.rig.follower()

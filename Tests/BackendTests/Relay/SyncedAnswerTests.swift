@@ -87,7 +87,7 @@ import Testing
     try await BackendRig.run {
       $0.syncSecretFile = scratch("secrets")
       $0.assistants.originPolicy.hosts = ["test"]
-      ($0.relay.syncedWait, $0.relay.returnWait) = (wait, .seconds(8))
+      ($0.relay.syncedWait, $0.relay.returnWait) = (.seconds(3_600), .milliseconds(1))
     } _: { rig in
       let configuration = RelayConfiguration(
         server: rig.address.url, phone: UUID128(high: 4, low: 0), zone: .utc,

@@ -39,7 +39,7 @@ struct FaultTests {
     try await proxy.set(.refuse)
     #expect(await Opened(try newDialer(), .to(url)).next() == .failed(.refused))
     try await proxy.set(.blackhole())
-    let silent = await Opened(try newDialer(), .to(url, openTimeout: .milliseconds(300)))
+    let silent = await Opened(try newDialer(), .to(url, openTimeout: .seconds(3)))
     #expect(await silent.next() == .failed(.timeout(.upgrade)))
     try await proxy.set(.blackhole(Blackhole(connects: .hang)))
     let hanging = await Opened(try newDialer(), .to(url, openTimeout: .milliseconds(300)))

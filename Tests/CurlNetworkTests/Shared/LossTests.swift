@@ -159,7 +159,7 @@ struct LossTests {
   @Test func `a server that never answers the upgrade causes an upgrade time-out`() async throws {
     let server = try TestServer { $0.drain() }
     let socket = await Opened(
-      try newDialer(), .to(server.socketURL, openTimeout: .milliseconds(150)))
+      try newDialer(), .to(server.socketURL, openTimeout: .seconds(3)))
     #expect(await socket.next() == .failed(.timeout(.upgrade)))
   }
 

@@ -56,15 +56,15 @@ final class Nginx: Sendable {
 struct NginxTests {
   @Test func `an idle time-out of nginx is a loss, and pings prevent it`() async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]
-    try await behindNginx(plan, idle: "2s") { url, _, _ in
+    try await behindNginx(plan, idle: "15s") { url, _, _ in
       let cut = try SocketRun(url, ["--set", "liveness.ping=off", "--set", "liveness.silence=1m"])
       #expect(try await cut.texts(2) == ["one", "two"])
       #expect(await cut.interrupt() == 0)
       let held = try SocketRun(url, ["--set", "liveness.ping=1s", "--send-stdin"])
       #expect(try await held.texts(1) == ["two"])
-      // Wait twice as long as the idle time-out of nginx.
+      // Wait longer than the idle time-out of nginx.
       let clock = BootClock()
-      try await clock.wait(until: clock.now.advanced(by: .seconds(4)))
+      try await clock.wait(until: clock.now.advanced(by: .seconds(20)))
       held.process.send("still")
       #expect(try await held.texts(1) == ["still"])
       #expect(await held.interrupt() == 0)

@@ -262,7 +262,11 @@ import Testing
   @Test func `prints nothing about a token command that Ctrl-C ends`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let run = try SocketRun(
-        server.url, ["--token-command", "echo started >&2; exec sleep 1000"])
+        server.url,
+        [
+          "--token-command", "echo started >&2; exec sleep 1000", "--set",
+          "gate.refreshTimeout=10m",
+        ])
       var lines = run.process.diagnostics.makeAsyncIterator()
       #expect(await lines.next() == "started")
       #expect(await run.interrupt() == 0)

@@ -115,7 +115,7 @@ struct SessionCommandTests {
       let run = try SessionRun(
         port: peer.port, in: scratch,
         [
-          "--once", "--set", "establish.timeout=2s", "--set", "establish.openTimeout=1s", "--set",
+          "--once", "--set", "establish.timeout=6s", "--set", "establish.openTimeout=5s", "--set",
           "liveness.ping=1s",
         ])
       run.prompt("one")

@@ -176,7 +176,8 @@ struct SessionInteropTests {
     // The connection is cut after the acknowledgement of the second prompt.
     let trouble = mistakes.flatMap { ["--mistake", $0] } + ["--cut", "2"]
     try await OriginalServer.run(arguments + trouble) { server in
-      let run = try run(server, scratch)
+      let isForgetful = mistakes.contains("connected")
+      let run = try run(server, scratch, isForgetful: isForgetful)
       for text in texts { run.process.send(text) }
       run.process.endInput()
       let (status, events) = try await run.end()
@@ -188,7 +189,7 @@ struct SessionInteropTests {
       #expect(events.messages == texts.map { "assistant \($0)" }, "\(mistakes)")
       // The next run shows nothing again, and continues. The history of a plain server may repeat
       // the text of the latest answered prompt, under an id of its own.
-      let next = try Self.run(server, scratch)
+      let next = try Self.run(server, scratch, isForgetful: isForgetful)
       next.prompt("more")
       let again = try await next.end().events
       // Without message ids, the history may repeat the answer, too.
@@ -201,16 +202,17 @@ struct SessionInteropTests {
           == texts + ["more"], "\(mistakes)")
       let opened = seen.filter { $0["event"] as? String == "opened" }
       #expect(opened.allSatisfy { $0["compressed"] as? Bool == compressed })
-      #expect(opened.count == 3 + (mistakes.contains("connected") ? 1 : 0), "\(mistakes)")
+      #expect(opened.count == 3 + (isForgetful ? 1 : 0), "\(mistakes)")
     }
   }
 
-  private static func run(_ server: OriginalServer, _ scratch: Scratch) throws -> SessionRun {
-    try SessionRun(
+  /// Starts a client. If the server forgets an answer, the client gives up soon.
+  private static func run(
+    _ server: OriginalServer, _ scratch: Scratch, isForgetful: Bool
+  ) throws -> SessionRun {
+    let limits = ["--set", "establish.timeout=6s", "--set", "establish.openTimeout=5s"]
+    return try SessionRun(
       port: Int(server.port), in: scratch, key: OriginalServer.key,
-      [
-        "--once", "--answer-timeout", "10s", "--set", "establish.timeout=2s", "--set",
-        "establish.openTimeout=1s",
-      ])
+      ["--once", "--answer-timeout", "10s"] + (isForgetful ? limits : []))
   }
 }

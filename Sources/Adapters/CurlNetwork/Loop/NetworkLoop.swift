@@ -270,6 +270,8 @@ extension NetworkLoop {
     while let (id, result) = transfers.nextDone() {
       change(id) { socket in
         guard let dial = socket.dialing as? Dial else { return }
+        // A dial may connect and fail within one turn.
+        dial.noteProgress(at: clock.now)
         socket.finishDial(dial.failure(result))
       }
     }

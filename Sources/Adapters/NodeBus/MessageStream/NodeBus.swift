@@ -96,12 +96,32 @@ private final class Outbox: Sendable {
   }
 }
 
+/// A watch for own notes, which the bus returns to their sender.
+///
+/// A machine that was suspended, or a thread that had no processor, has sent nothing meanwhile. So
+/// the silence of the bus is measured from the first note to which it has not responded.
+struct EchoWatch {
+  /// The time after which the connection is given up.
+  static let limit = Duration.seconds(3)
+
+  private var unanswered: Instant?
+
+  /// Records that a note was sent.
+  mutating func sent(at now: Instant) { unanswered = unanswered ?? now }
+
+  /// Records that an own note arrived.
+  mutating func heard() { unanswered = nil }
+
+  /// Returns whether the bus has been silent for too long.
+  func areMissing(at now: Instant) -> Bool {
+    unanswered.map { $0.duration(to: now) >= Self.limit } ?? false
+  }
+}
+
 /// The connection of a bus, on a thread of its own.
 private actor NodeLink {
   /// The time between two notes that only show that notes arrive.
   private static let beat = Duration.seconds(1)
-  /// The time without an own note after which the connection is given up.
-  private static let silence = Duration.seconds(3)
   /// The time until another attempt. It doubles with each attempt that fails, up to `longestRetry`.
   private static let retry = Duration.milliseconds(200)
   private static let longestRetry = Duration.seconds(2)
@@ -146,8 +166,8 @@ private actor NodeLink {
 
   private func serve(_ carrier: any NoteCarrier) throws(NodeBusFailure) {
     let clock = BootClock()
-    var heard = clock.now
-    var nextBeat = heard
+    var echoes = EchoWatch()
+    var nextBeat = clock.now
     var confirmations: [Instant]?
     while !outbox.isClosed {
       if let time = confirmations?.first, time <= clock.now {
@@ -159,16 +179,15 @@ private actor NodeLink {
       let heads = outbox.take(NodeNote.most)
       if !heads.isEmpty || clock.now >= nextBeat {
         try send(heads, over: carrier)
+        echoes.sent(at: clock.now)
         nextBeat = clock.now.advanced(by: Self.beat)
       }
       if report(try carrier.notes()) {
-        heard = clock.now
+        echoes.heard()
         confirmations =
-          confirmations ?? Self.confirmations.map { heard.advanced(by: $0) }
+          confirmations ?? Self.confirmations.map { clock.now.advanced(by: $0) }
       }
-      guard heard.duration(to: clock.now) < Self.silence else {
-        throw NodeBusFailure("no notes arrive")
-      }
+      guard !echoes.areMissing(at: clock.now) else { throw NodeBusFailure("no notes arrive") }
       let next = min(nextBeat, confirmations?.first ?? nextBeat)
       let left = heads.count < NodeNote.most ? clock.now.duration(to: next) : .zero
       outbox.signal.wait(or: carrier.descriptor, for: max(left, .zero))

@@ -126,13 +126,14 @@ actor ShellTokens {
     case .killed(let signal): fault = "was ended by signal \(signal)"
     case .late(let after): fault = Self.late(after: after)
     case .cancelled:
-      // The link cancels the run at the same limit. An earlier cancellation means that the program
-      // is ending.
-      guard begin.duration(to: .now) > limit - .milliseconds(100) else {
+      // The link cancels the run at the same limit, which it measures from a little earlier. A much
+      // earlier cancellation means that the program is ending.
+      let time = begin.duration(to: .now)
+      guard time > limit - limit / 10 else {
         start = begin
         throw .unavailable(detail: "the program is ending")
       }
-      fault = Self.late(after: limit)
+      fault = Self.late(after: time)
     case .tooMuchOutput: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }

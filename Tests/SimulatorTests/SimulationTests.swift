@@ -78,7 +78,7 @@ private struct Deaf: WrappingClient {
 
   @Test func `a cancelled task ends with the results so far`() async {
     let task = Task {
-      withUnsafeCurrentTask { unsafe $0?.cancel() }
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
       return await Simulation<StreamFeature>().run(seeds: 1...(.max))
     }
     #expect(await task.value.counts.runs < 1000)

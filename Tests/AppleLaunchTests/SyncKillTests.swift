@@ -37,8 +37,9 @@ struct SyncKillTests {
       }
       #expect(runs.count == Self.seeds)
       // On a busy machine, changes gather in fewer batches, so lives have fewer steps.
-      #expect(runs.contains { $0.killsAtSteps > 0 }, "kills while work is under way")
-      #expect(runs.contains { $0.adopted > 0 }, "uploads that outlive a process")
+      let few = Self.seeds / 10
+      #expect(runs.reduce(0) { $0 + $1.killsAtSteps } > few, "kills while work is under way")
+      #expect(runs.reduce(0) { $0 + $1.adopted } > few, "uploads that outlive a process")
       let held = try await server.held()
       for run in runs {
         #expect(held[SyncServer.name(of: run.seed)] ?? [] == run.numbers, "seed \(run.seed)")

@@ -106,7 +106,7 @@ final class LineLog: Sendable {
 
   /// Waits for a line. The log writes its lines on a thread of its own.
   func wait(for isWanted: (String) -> Bool) async {
-    while !all.contains(where: isWanted) { await Task.yield() }
+    while !Task.isCancelled, !all.contains(where: isWanted) { await Task.yield() }
   }
 }
 

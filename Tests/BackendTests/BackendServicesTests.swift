@@ -169,18 +169,15 @@ private final class ProbeStore: Sendable {
 private actor SilentStore: HoldfastPorts.SuspendableStore {
   private(set) var checks = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
-  private var askers: [CheckedContinuation<Void, Never>] = []
 
   func check() async {
     checks += 1
-    for waiter in askers { waiter.resume() }
-    askers = []
     await withCheckedContinuation { waiting.append($0) }
   }
 
   /// Waits until a check has begun.
   func asked() async {
-    if checks == 0 { await withCheckedContinuation { askers.append($0) } }
+    while !Task.isCancelled, checks == 0 { await Task.yield() }
   }
 
   func close() {

@@ -44,7 +44,7 @@ class Record:
         check_that("level and flags of a record", level <= 2000 and flags in (0, 2),
                    "neither synchronised nor deleted", (level, flags))
         if self.is_set is not None:
-            check_that("time of a record", abs(moment - self.poured) < LIMIT if self.is_set else moment < CLOCK_WAS_SET,
+            check_that("time of a record", self.poured - 3 < moment < time.time() + 3 if self.is_set else moment < CLOCK_WAS_SET,
                        self.poured if self.is_set else "unset", moment)
         check("a record that comes again", (self.value or value).hex(), value.hex())
         peer.count("repeats" if self.value else "records")
@@ -212,7 +212,7 @@ class Phone:
         check_that("level, battery and flags", battery <= 100 and flags < 64, "in their bounds", (level, battery, flags))
         is_set = bool(flags & 1)
         check("whether the clock was set", is_set if self.bottle.is_set is None else self.bottle.is_set, is_set)
-        check_that("time of the bottle", abs(moment - time.time()) < LIMIT if is_set else moment < CLOCK_WAS_SET,
+        check_that("time of the bottle", time.time() - LIMIT < moment < time.time() + 3 if is_set else moment < CLOCK_WAS_SET,
                    time.time() if is_set else "unset", moment)
         return {"number": number, "drunk": drunk, "is_set": is_set}
 

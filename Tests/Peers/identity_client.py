@@ -195,7 +195,7 @@ class Session:
         await self.socket.send(json.dumps(frame))
 
     async def receive(self):
-        return json.loads(await asyncio.wait_for(self.socket.recv(), 10))
+        return json.loads(await asyncio.wait_for(self.socket.recv(), 60))
 
     async def await_type(self, name):
         while (frame := await self.receive())["type"] != name:

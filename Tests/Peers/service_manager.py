@@ -126,7 +126,7 @@ def reports(peer):
     url = service.listening()["url"]
     check("the status of a service", f"serves at {url}", ready["STATUS"])
     check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1]), "GET", "/healthz")[0])
-    check_that("reports to the watchdog", notices.pings(5, 60), "5", "fewer")
+    check_that("reports to the watchdog", notices.pings(50, 60), "50", "fewer")
     service.child.send_signal(signal.SIGSTOP)
     while notices.next(WATCHDOG):
         pass

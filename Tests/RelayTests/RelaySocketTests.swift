@@ -238,6 +238,7 @@ import Testing
     peer.meet(.say(.code("meadow", resumed: true)))
     peer.dropAtPart()
     peer.say(.steps("long", maxBytes: 1 << 20))
+    _ = try await peer.left()
     #expect(try await rig.receipt().outcome == .answered(points: 5_000, isTruncated: false))
     await rig.relay.close()
     await peer.stop()

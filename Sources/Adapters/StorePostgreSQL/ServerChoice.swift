@@ -17,9 +17,15 @@ struct ServerChoice {
     let wait: pollfd
   }
 
+  /// The time for the first query of a connection. A busy server is waited for if it is the only one.
+  private let examination: Duration
   private var pending: [Pending] = []
   private var candidates: [Connection] = []
   private var problems: [String] = []
+
+  private init(hosts count: Int) {
+    examination = count == 1 ? Connection.patience : .seconds(1)
+  }
 
   /// Connects to the server that is chosen.
   ///
@@ -28,7 +34,7 @@ struct ServerChoice {
   static func open(
     _ settings: DatabaseSettings, applicationName: String, known: Int64
   ) throws(DatabaseFailure) -> Connection {
-    var choice = ServerChoice()
+    var choice = ServerChoice(hosts: settings.hosts.count)
     for host in settings.hosts {
       choice.advance(try Connection(to: host, applicationName: applicationName))
     }
@@ -83,12 +89,8 @@ struct ServerChoice {
     """)
 
   private mutating func examine(_ connection: Connection) {
-    // A busy server is waited for unless there may be another one.
-    let isOnly = pending.isEmpty && candidates.isEmpty
     do {
-      let answers = try connection.run(
-        [Self.state], within: isOnly ? Connection.patience : .seconds(1))
-      guard let row = answers[0].first else { return }
+      guard let row = try connection.run([Self.state], within: examination)[0].first else { return }
       if try row.flag(0) {
         problems.append("\(connection.host) accepts no writes")
       } else {

@@ -114,16 +114,19 @@ public struct Console: Sendable {
 
   /// Calls `stuck` as soon as a write blocks. The check begins 2 s after the call.
   ///
-  /// A write whose thread has no processor is not blocked: its output accepts more bytes.
+  /// A write whose thread has no processor is not blocked: its output accepts more bytes. After 5 s
+  /// without progress it is, since a file of a server that does not answer seems to accept them too.
   ///
   /// The check runs on a separate thread, because blocked writes may occupy all other threads.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
     DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
+      var looks = 0
       while true {
         let before = writes.withLock { $0 }
         _ = poll(nil, 0, 50)
         let isSame = writes.withLock { $0 == before }
-        if isSame, before.inProgress > 0, isFull { stuck() }
+        looks = isSame && before.inProgress > 0 ? looks + 1 : 0
+        if looks > 100 || (looks > 0 && isFull) { stuck() }
       }
     }
   }

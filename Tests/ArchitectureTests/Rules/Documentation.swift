@@ -61,7 +61,7 @@ extension Rules {
   static func repeatedInvariants(_ files: [SourceFile]) -> [Breach] {
     var known: Set<String> = []
     return files.filter { $0.isUnder("Sources") }.flatMap { file -> [Breach] in
-      guard file.code.contains(where: { $0.contains("check.require(") }) else { return [] }
+      guard file.code.contains(where: { $0.holds("check.require(") }) else { return [] }
       return file.lines.indices.compactMap { line in
         let parts = file.lines[line].split(separator: "\"", omittingEmptySubsequences: false)
         guard parts.count >= 3, [")", ""].contains(parts[parts.count - 1]),

@@ -23,8 +23,9 @@ extension Rules {
 
   /// Returns the paths that only exist on the machine on which a text was written.
   static func noWorkplace(_ file: SourceFile) -> [Breach] {
-    file.lines.indices.flatMap { index in
-      workplaces.filter { mentions(file.lines[index], $0) }
+    let places = workplaces.filter(file.holds)
+    return file.lines.indices.flatMap { index in
+      places.filter { mentions(file.lines[index], $0) }
         .map { Breach(file, index, "`\($0)`: a path relative to the package") }
     }
   }
@@ -32,14 +33,14 @@ extension Rules {
   /// Returns whether a line contains a path that is not part of a longer path, such as `~/work/`,
   /// or of a URL.
   private static func mentions(_ line: String, _ path: String) -> Bool {
-    guard let range = line.firstRange(of: path) else { return false }
+    guard line.holds(path), let range = line.firstRange(of: path) else { return false }
     guard let before = line[..<range.lowerBound].last else { return true }
     return !(before.isLetter || before.isNumber || "~.-_})".contains(before))
   }
 
   /// Returns the targets of `[text](target)` that are paths, without fragments.
   private static func targets(in line: String) -> [String] {
-    line.ranges(of: "](").compactMap { range in
+    (line.holds("](") ? line.ranges(of: "](") : []).compactMap { range in
       guard let end = line[range.upperBound...].firstIndex(of: ")") else { return nil }
       let target = line[range.upperBound..<end].prefix { $0 != " " }
       guard !target.contains("://"), !target.hasPrefix("mailto:"), !target.hasPrefix("#") else {

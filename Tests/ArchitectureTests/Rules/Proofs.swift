@@ -46,7 +46,7 @@ extension Rules {
 
   private static func quotedNames(in file: SourceFile) -> [String] {
     file.lines.compactMap { line in
-      guard let start = line.firstRange(of: "func `") else { return nil }
+      guard line.holds("func `"), let start = line.firstRange(of: "func `") else { return nil }
       let rest = line[start.upperBound...]
       return rest.firstIndex(of: "`").map { String(rest[..<$0]) }
     }

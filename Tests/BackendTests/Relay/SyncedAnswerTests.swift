@@ -14,7 +14,6 @@ import Testing
   private static let secret = "hush-hush-hush-hush"
   /// 2026-01-18, 20:00 UTC.
   private static let start: Int64 = 1_768_766_400
-  private static let wait = Duration.seconds(5)
 
   private static let question = HealthQuestion.healthData(
     HealthDataQuery(

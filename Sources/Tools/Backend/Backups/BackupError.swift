@@ -53,8 +53,8 @@ public enum BackupError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Runs `work` on a queue of its own, since it waits for the disk all the time.
   ///
-  /// It runs in the task of the caller, so a task that is already cancelled does no work. An
-  /// unstructured task could complete before it learns of that.
+  /// It runs in the task of the caller, so it learns at once that the task is cancelled. An
+  /// unstructured task could be complete by then.
   static func onQueue<Value: Sendable>(
     _ work: @Sendable () async throws(BackupError) -> Value
   ) async throws(BackupError) -> Value {

@@ -129,11 +129,11 @@ actor ShellTokens {
       // The link cancels the run at the same limit, which it measures from a little earlier. A much
       // earlier cancellation means that the program is ending.
       let time = begin.duration(to: .now)
-      guard time > limit - limit / 10 else {
+      guard time > limit - min(limit / 10, .seconds(1)) else {
         start = begin
         throw .unavailable(detail: "the program is ending")
       }
-      fault = Self.late(after: time)
+      fault = Self.late(after: max(time, limit))
     case .tooMuchOutput: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }

@@ -48,7 +48,7 @@ struct BackendRig {
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
     // The limits are high so that checks and clients can answer on a busy machine.
-    configuration.checkLimit = .seconds(3_600)
+    (configuration.checkLimit, configuration.stepLimit) = (.seconds(3_600), .seconds(3_600))
     configuration.policy.pongWait = .seconds(3_600)
     configure(&configuration)
     let stores: [(any SuspendableStore)?] = [store, relay]

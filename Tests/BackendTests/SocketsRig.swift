@@ -59,6 +59,8 @@ struct SocketsRig {
     _ body: (SocketsRig) async throws -> Void
   ) async throws {
     var configuration = SocketServerConfiguration()
+    // Tests of a time limit lower it again.
+    configuration.limitSteps(to: .seconds(3_600))
     configure(&configuration)
     let (events, continuation) = AsyncStream<SocketEvent>.makeStream()
     let server = try SocketServer(

@@ -63,6 +63,13 @@ public struct SocketServerConfiguration: Sendable {
   /// Creates a configuration for plain TCP on 127.0.0.1 and a port that the kernel selects.
   public init() {}
 
+  /// Sets the time limit of each step of a connection: its handshake, a request, an answer and the
+  /// wait for another request.
+  package mutating func limitSteps(to limit: Duration) {
+    (handshakeTimeout, headTimeout, bodyTimeout) = (limit, limit, limit)
+    (answerTimeout, idleKeepAlive) = (limit, limit)
+  }
+
   /// The body of a response and its `Content-Type`.
   public struct RefusalBody: Sendable, Equatable {
     /// The media type of the body.

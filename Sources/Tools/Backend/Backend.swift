@@ -347,6 +347,7 @@ extension BackendConfiguration {
     sockets.maxConnectionsPerAddress = max(maxConnectionsPerAddress, 1)
     sockets.isUncounted = { [proxies] in proxies.contains($0) }
     sockets.closeTimeout = policy.closeWait
+    if let stepLimit { sockets.limitSteps(to: stepLimit) }
     sockets.refusalBody = { status, detail in
       SocketServerConfiguration.RefusalBody(
         contentType: "application/json",

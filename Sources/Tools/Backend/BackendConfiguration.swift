@@ -116,6 +116,9 @@ public struct BackendConfiguration: Sendable {
   public var drainWindow = Duration.seconds(5)
   /// The maximum time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit
+  /// The time limit of each step of a connection, such as a request or its answer; `nil` for the
+  /// usual limits.
+  var stepLimit: Duration?
   /// The maximum time for which the end waits until the operator's backend has got its reports.
   var reportLimit = Duration.seconds(2)
   /// The time between two looks at the files of the certificate.

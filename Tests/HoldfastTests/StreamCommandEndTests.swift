@@ -94,11 +94,10 @@ import Testing
         "send", "--server", "http://127.0.0.1:\(proxy.port)", "--shop", CommandShop.name,
         "--timeout", "15s", "hello", environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 6)
-      #expect(
-        outcome.errors == [
-          "holdfast send: the server did not confirm the message within 15s; "
-            + "it may have arrived; check before you send it again"
-        ])
+      let line = try #require(outcome.errors.first)
+      #expect(line.hasPrefix("holdfast send: the server did not confirm the message within 15s"))
+      #expect(line.hasSuffix("; it may have arrived; check before you send it again"))
+      #expect(outcome.errors.count == 1)
     }
   }
 

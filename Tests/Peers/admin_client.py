@@ -138,7 +138,7 @@ async def posts(peer, operator, others):
     again = operator.ask("POST", "shops", "bakery", "messages", body=body)
     check("status of a post and of its repetition", (201, 200), (first[0], again[0]))
     check("message of both", first[2]["data"]["id"], again[2]["data"]["id"])
-    frame = json.loads(await asyncio.wait_for(others[0].recv(), 10))
+    frame = json.loads(await asyncio.wait_for(others[0].recv(), 60))
     check("frame of the post", ("shop-bot", "The Shop", "Closed today"),
           (frame["user_id"], frame["username"], frame["message"]))
     check("another text with the key", 409,

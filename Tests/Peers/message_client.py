@@ -19,7 +19,7 @@ from message_followers import Follower, Original
 from message_phone import Phone
 from message_wire import (API, CALM, ORIGINAL, SHOP, Lost, Proxy, Wire, check, check_message, check_order, check_that,
                           make_token, moment, offset, split)
-from peer import Backend, main
+from peer import Backend, Broken, main
 
 ROOM = 1 << 16  # the free space below which a store counts as full
 
@@ -436,12 +436,12 @@ class World:
         self.disk.empty()
         if is_killed and self.backend.child.poll() is not None:
             self.backend.start()
-        self.up_since, limit = time.monotonic(), time.monotonic() + 5
+        self.up_since, limit = time.monotonic(), time.monotonic() + 60
         while (answer := await self.probe(token)).status == 503:
-            check_that("a post once there is space", time.monotonic() < limit, "accepted in 5 s", answer)
+            check_that("a post once there is space", time.monotonic() < limit, "accepted in 60 s", answer)
             await asyncio.sleep(0.05)
         while (health := await self.wire.ask("GET", "/healthz", None)).status != 200:
-            check_that("/healthz once there is space", time.monotonic() < limit + 5, "200 in 10 s", health)
+            check_that("/healthz once there is space", time.monotonic() < limit + 60, "200 in two minutes", health)
             await asyncio.sleep(0.1)
         self.peer.count("full disks")
         self.peer.count("503 on full disks", refused)
@@ -458,12 +458,27 @@ class World:
 
     async def inspect(self):
         """Looks for texts that are gone while the server works, if it was up for long enough."""
-        while not self.peer.is_over():
-            await asyncio.sleep(1)
+        def look():
             late = time.monotonic() - 7
             if self.up_since < late:
                 self.search_data(self.backend.data, {text for text, when in self.gone.items() if when < late},
                                  "after 7 s")
+
+        while not self.peer.is_over():
+            await asyncio.sleep(1)
+            await self.patiently(look)
+
+    @staticmethod
+    async def patiently(look):
+        """Looks again for a minute, since a busy machine takes longer than the seconds of an idle one."""
+        limit = time.monotonic() + 60
+        while True:
+            try:
+                return look()
+            except Broken:
+                if time.monotonic() > limit:
+                    raise
+            await asyncio.sleep(1)
 
     # The end
 
@@ -479,7 +494,7 @@ class World:
         still = time.monotonic()
         await self.settle(followers)
         await asyncio.sleep(max(0, still + 10 - time.monotonic()))
-        self.search("10 s after the last change")
+        await self.patiently(lambda: self.search("10 s after the last change"))
         await self.phone.close()
         self.search("after the phone ended")
         await ending(self)

@@ -12,7 +12,7 @@ import urllib.request
 from peer import ROOT, Backend, Broken, ask, check, check_that, end_with_parent, free_port, main, upgrade
 
 FOLDER = os.path.join(ROOT, "packaging", "prometheus")
-CALM = 30  # seconds within which Prometheus has seen a change
+CALM = 120  # seconds within which Prometheus has seen a change
 FAMILIES = [
     "holdfast_build_info", "holdfast_ready", "holdfast_connections", "holdfast_messages_accepted_total",
     "holdfast_relay_phones", "holdfast_request_seconds_bucket", "holdfast_store_commit_seconds_bucket",
@@ -47,7 +47,7 @@ class World:
 
     def api(self, path, **query):
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return json.load(answer)["data"]
 
     def values(self, query):

@@ -94,7 +94,7 @@ class Proxied:
             status, answer = await asyncio.to_thread(
                 self.ask, "POST", f"{API}/messages", body, self.fields())
             check(f"status of a post: {answer[:200]!r}", 201, status)
-            frame = json.loads(await asyncio.wait_for(stream.recv(), 10))
+            frame = json.loads(await asyncio.wait_for(stream.recv(), 60))
             check("the message on the stream", text, frame["message"])
             self.peer.count("messages")
         await stream.close()

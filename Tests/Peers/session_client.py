@@ -84,7 +84,7 @@ class Client:
     async def enter(self):
         """Connects, and returns once the server has confirmed the session."""
         peer, kills = self.world.peer, self.world.kills
-        self.socket = await connect(self.world.url, max_size=None, open_timeout=5, ping_interval=None)
+        self.socket = await connect(self.world.url, max_size=None, open_timeout=60, ping_interval=None)
         hello = await self.receive()
         check("first message of the server", "hello", hello.get("type"))
         frame = {"type": "connect", "session_id": self.session, "protocol_version": self.version}
@@ -112,7 +112,7 @@ class Client:
     async def say(self, frame):
         await self.socket.send(json.dumps(frame))
 
-    async def receive(self, timeout=10):
+    async def receive(self, timeout=60):
         return json.loads(await asyncio.wait_for(self.socket.recv(), timeout))
 
     async def live(self):
@@ -450,12 +450,13 @@ class World:
                 answers = []
                 try:
                     for _ in range(replies):
-                        answers.append(json.loads(await asyncio.wait_for(socket.recv(), 5)))
-                    await asyncio.wait_for(socket.recv(), 0.5)
+                        answers.append(json.loads(await asyncio.wait_for(socket.recv(), 60)))
+                    try:
+                        await asyncio.wait_for(socket.recv(), 0.5)
+                    except asyncio.TimeoutError:  # a close frame comes before a pong, also late
+                        await asyncio.wait_for(await socket.ping(), 60)
                 except ConnectionClosed as end:
                     return answers, end.code
-                except asyncio.TimeoutError:
-                    return answers, None
                 return answers, None
 
         def enter(hello, **changes):

@@ -195,7 +195,7 @@ class Writer:
             # After an edit the text of a repeated request is not compared.
             was_edited = post.is_vague or len(post.texts) > 1
             check_that(f"status of {what}", answer.status == 409 or was_edited and answer.status == 200
-                       or was_gone and answer.status in (404, 410), 409, answer.status)
+                       or post.is_going and answer.status in (404, 410), 409, answer.status)
             return world.peer.count("409")
         if post.is_going:
             # The page has two rules for an edit with a known key of a deleted message.

@@ -21,7 +21,8 @@ enum Rules {
   private static let heads = ["init(", "init?(", "init<", "subscript(", "subscript<"]
 
   private static func declaresFunction(_ line: String) -> Bool {
-    line.split(separator: " ").contains { token in
+    guard ["func", "init", "subscript"].contains(where: line.holds) else { return false }
+    return line.split(separator: " ").contains { token in
       token == "func" || token == "deinit" || heads.contains { token.hasPrefix($0) }
     }
   }

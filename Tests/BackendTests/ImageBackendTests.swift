@@ -257,7 +257,7 @@ import Testing
         #expect(try await client.ask(method, target, token: token).status == 500)
       }
       let reason = "the file is not the image that was stored"
-      while !rig.lines.all.contains(where: { $0.contains(reason) }) { await Task.yield() }
+      await rig.lines.wait { $0.contains(reason) }
       #expect(try await client.ask("GET", "/healthz").status == 200)
       #expect(try await Self.get(rig, other.id, token).body == Self.gif)
       try FileManager.default.removeItem(atPath: scratch("data/images/\(image.id)"))
@@ -311,9 +311,7 @@ import Testing
       try await Self.deleteMessage(rig, token, with: other, "second-marker")
       while Self.contains(scratch, "-marker") { await Task.yield() }
       while Self.files(scratch).count > 1 { await Task.yield() }
-      while !rig.lines.all.contains(where: { $0.contains("Cannot remove") }) {
-        await Task.yield()
-      }
+      await rig.lines.wait { $0.contains("Cannot remove") }
       #expect(try await rig.client().ask("GET", "/healthz").status == 200)
       try FileManager.default.removeItem(atPath: path)
       try scratch.write([1], to: "data/images/\(stuck.id)")

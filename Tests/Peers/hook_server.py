@@ -26,7 +26,7 @@ DEEDS = {"allow": (201, 201), "true": (201, 201), "text": (201, 201), "deny": (4
          "500": (503, 201), "404": (503, 201), "429": (503, 201), "302": (503, 201), "cut": (503, 201),
          "die": (503, 201), "hang": (503, 201)}
 MOST = 64
-LIMIT = "8s"  # for an answer; a busy machine must not reach it
+LIMIT = "8s"  # the time limit of an answer, which a busy machine must not reach by itself
 
 
 class Operator:

@@ -470,7 +470,7 @@ class World:
 
     @staticmethod
     async def patiently(look):
-        """Looks again for a minute, since a busy machine takes longer than the seconds of an idle one."""
+        """Repeats a check for up to a minute, since a busy machine takes longer."""
         limit = time.monotonic() + 60
         while True:
             try:

@@ -16,6 +16,11 @@ import Testing
     return scratch("hook")
   }
 
+  /// Creates a sender whose hook may take long on a busy machine.
+  private func patientHook(_ path: String) -> HookSender {
+    HookSender(program: path, timeLimit: .seconds(3_600))
+  }
+
   @Test(arguments: [
     (0, PushOutcome.delivered), (67, .gone), (68, .gone),
     (75, .tooMany(retryAfter: HookSender.patience)),
@@ -41,7 +46,7 @@ import Testing
       ls /proc/self/fd | wc -l > open
       """, scratch)
     #expect(
-      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook(#"a "word" ä"#))
+      await patientHook(path).send(.hook(#"a "word" ä"#))
         == .delivered)
     #expect(
       try scratch.text(of: "line") == #"""
@@ -61,7 +66,7 @@ import Testing
     let path = try await program("exec <&-; exit 0", scratch)
     let address = String(repeating: "x", count: PushAddress.maxHookBytes)
     #expect(
-      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook(address)) == .delivered
+      await patientHook(path).send(.hook(address)) == .delivered
     )
   }
 
@@ -93,18 +98,17 @@ import Testing
       (scratch("none"), "No such file or directory"), (scratch("plain"), "Permission denied"),
     ] {
       #expect(
-        await HookSender(program: path, timeLimit: .seconds(3_600)).send(.hook())
+        await patientHook(path).send(.hook())
           == .failed(cause: "the hook could not be started: \(reason)"))
     }
     #expect(
-      await HookSender(program: scratch("none"), timeLimit: .seconds(3_600)).send(.apns())
+      await patientHook(scratch("none")).send(.apns())
         == .failed(cause: "the address does not belong to the hook"))
   }
 
   @Test func `a hook that a signal ends is reported`() async throws {
     let scratch = try Scratch()
-    let hook = HookSender(
-      program: try await program("kill -TERM $$", scratch), timeLimit: .seconds(3_600))
+    let hook = patientHook(try await program("kill -TERM $$", scratch))
     #expect(await hook.send(.hook()) == .failed(cause: "the hook was ended by signal 15"))
   }
 
@@ -130,7 +134,7 @@ import Testing
       for await outcome in group { #expect(outcome == .delivered) }
     }
     #expect(
-      await HookSender(program: path, timeLimit: .seconds(3_600)).send(.apns())
+      await patientHook(path).send(.apns())
         != .tooMany(retryAfter: .seconds(1)))
   }
 }

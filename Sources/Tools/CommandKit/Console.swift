@@ -98,9 +98,8 @@ public struct Console: Sendable {
 
   /// Prints a line on standard error, unless that would block, and then ends the process.
   public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
-    var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     // A write that blocks may hold the output.
-    if unsafe poll(&waiting, 1, 0) > 0 {
+    if !isFull(STDERR_FILENO) {
       _ = SystemCall.writeAll(Array((text + "\n").utf8), to: STDERR_FILENO)
     }
     _exit(code.rawValue)
@@ -126,17 +125,17 @@ public struct Console: Sendable {
         _ = poll(nil, 0, 50)
         let isSame = writes.withLock { $0 == before }
         looks = isSame && before.inProgress > 0 ? looks + 1 : 0
-        if looks > 100 || (looks > 0 && isFull) { stuck() }
+        if looks > 100 || (looks > 0 && [STDOUT_FILENO, STDERR_FILENO].contains(where: isFull)) {
+          stuck()
+        }
       }
     }
   }
 
-  /// Whether standard output or standard error accepts no more bytes now.
-  private static var isFull: Bool {
-    [STDOUT_FILENO, STDERR_FILENO].contains { descriptor in
-      var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      return unsafe poll(&output, 1, 0) == 0
-    }
+  /// Returns whether an output accepts no more bytes now.
+  private static func isFull(_ descriptor: Int32) -> Bool {
+    var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&output, 1, 0) == 0
   }
 
   /// The number of writes that have begun, and the number of writes in progress.

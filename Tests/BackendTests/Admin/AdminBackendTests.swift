@@ -153,9 +153,8 @@ import Testing
       let token = try AdminToken.find(at: file)
       let answer = try await AdminClient(url, token: token).ask("GET", ["connections"])
       #expect(answer.status == 200)
-      // The log is written by a task of its own.
       let name = #""by":"token \#(token.shortName)""#
-      while !rig.lines.all.contains(where: { $0.contains(name) }) { await Task.yield() }
+      await rig.lines.wait { $0.contains(name) }
       let acts = rig.lines.all.filter { $0.contains(#""event":"admin""#) }
       #expect(acts.filter { $0.contains(#""outcome":"not_admitted""#) }.count == 2)
       #expect(acts.last?.contains(name) == true)

@@ -184,8 +184,8 @@ private actor NodeLink {
       }
       if report(try carrier.notes()) {
         echoes.heard()
-        confirmations =
-          confirmations ?? Self.confirmations.map { clock.now.advanced(by: $0) }
+        let heard = clock.now
+        confirmations = confirmations ?? Self.confirmations.map { heard.advanced(by: $0) }
       }
       guard !echoes.areMissing(at: clock.now) else { throw NodeBusFailure("no notes arrive") }
       let next = min(nextBeat, confirmations?.first ?? nextBeat)

@@ -31,7 +31,7 @@ import Testing
     async throws
   {
     let scratch = try Scratch()
-    let hook = HookSender(program: try await program("exit \(code)", scratch))
+    let hook = patientHook(try await program("exit \(code)", scratch))
     #expect(await hook.send(.hook()) == outcome)
   }
 

@@ -228,9 +228,7 @@ package actor Driver<M: Journaled> {
   }
 
   private func resumeWaiters(_ isReady: (Waiter) -> Bool) {
-    let ready = waiters.filter(isReady)
-    waiters.removeAll(where: isReady)
-    for waiter in ready { waiter.continuation.resume() }
+    for waiter in waiters.takeAll(where: isReady) { waiter.continuation.resume() }
   }
 
   /// Whether the deadline has passed without its tick.

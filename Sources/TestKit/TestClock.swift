@@ -198,8 +198,7 @@ extension TestClock {
       sleepers.append(sleeper)
       seen.insert(sleeper.deadline)
       let deadline = sleeper.deadline
-      let woken = watchers.filter { $0.wanted.accepts(sleeper) }
-      watchers.removeAll { $0.wanted.accepts(sleeper) }
+      let woken = watchers.takeAll { $0.wanted.accepts(sleeper) }
       return { for watcher in woken { watcher.continuation.resume(returning: deadline) } }
     }
 
@@ -232,8 +231,7 @@ extension TestClock {
 
     mutating func advance(to instant: Instant) -> () -> Void {
       now = max(now, instant)
-      let woken = sleepers.filter { $0.deadline <= now }.sorted { $0.deadline < $1.deadline }
-      sleepers.removeAll { $0.deadline <= now }
+      let woken = sleepers.takeAll { $0.deadline <= now }.sorted { $0.deadline < $1.deadline }
       return { for sleeper in woken { sleeper.continuation.resume(returning: true) } }
     }
   }

@@ -66,6 +66,24 @@ struct DriverTests {
   }
 
   @Test
+  func `a condition whose result changes between two calls resumes its waiter once`()
+    async throws
+  {
+    let work = Work(Bell(), clock: clock)
+    let holds = Mutex(true)
+    let condition: @Sendable (Bell) -> Bool = { bell in
+      bell.isJammed && holds.withLock { exchange(&$0, with: false) }
+    }
+    try await work.run {
+      async let isMet = work.driver.waitUntil(condition)
+      while await work.driver.waiterCount == 0 { await Task.yield() }
+      await work.driver.post(.jam)
+      #expect(await isMet)
+      #expect(await work.driver.waiterCount == 0)
+    }
+  }
+
+  @Test
   func `settles when a tick makes the machine ready`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {

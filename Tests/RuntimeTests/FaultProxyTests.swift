@@ -57,6 +57,31 @@ import Testing
     }
   }
 
+  @Test func `a condition whose result changes between two calls resumes its waiter once`()
+    async throws
+  {
+    let calls = Mutex((all: 0, met: 0))
+    let condition: @Sendable (Traffic) -> Bool = { traffic in
+      calls.withLock { calls in
+        calls.all += 1
+        guard traffic.bytesUp == 8 else { return false }
+        calls.met += 1
+        return calls.met != 2
+      }
+    }
+    try await World.with { world in
+      let (client, server) = try await world.connect()
+      async let met = world.proxy.traffic(reaches: condition)
+      // The first call is before the wait.
+      while calls.withLock({ $0.all == 0 }) { await Task.yield() }
+      await client.send("question")
+      #expect(await server.receive(8) == .bytes("question"))
+      #expect(await met.bytesUp == 8)
+      await server.send("answer")
+      #expect(await world.proxy.traffic(reaches: { $0.bytesDown == 6 }).bytesDown == 6)
+    }
+  }
+
   @Test func `a half-close is forwarded and leaves the other direction open`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()

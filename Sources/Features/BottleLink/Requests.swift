@@ -116,9 +116,9 @@ extension BottleModel {
   }
 
   mutating func requestsAreDue(_ step: inout Step) {
-    let due = requests.entries.filter { $0.until <= step.now }
-    requests.entries.removeAll { $0.until <= step.now }
-    for entry in due { end(entry, lateResult(of: entry), &step) }
+    for entry in requests.entries.takeAll(where: { $0.until <= step.now }) {
+      end(entry, lateResult(of: entry), &step)
+    }
   }
 
   /// Ends the requests for which `reason` returns a result.

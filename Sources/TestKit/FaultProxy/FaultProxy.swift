@@ -144,9 +144,9 @@ public actor FaultProxy {
   }
 
   private func resumeWaiting() {
-    let met = waiting.filter { $0.condition(traffic) }
-    guard !met.isEmpty else { return }
-    waiting.removeAll { $0.condition(traffic) }
-    for waiter in met { waiter.continuation.resume(returning: traffic) }
+    let traffic = traffic
+    for waiter in waiting.takeAll(where: { $0.condition(traffic) }) {
+      waiter.continuation.resume(returning: traffic)
+    }
   }
 }

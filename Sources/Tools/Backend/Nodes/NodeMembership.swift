@@ -201,9 +201,8 @@ extension Backend {
   /// Ends the services that another node may run now.
   func leaveServicesOfOneNode() async {
     guard case .running(var running) = state else { return }
-    let ended = running.services.filter { type(of: $0).runsAtOneNode }
+    let ended = running.services.takeAll { type(of: $0).runsAtOneNode }
     guard !ended.isEmpty else { return }
-    running.services.removeAll { type(of: $0).runsAtOneNode }
     state = .running(running)
     log.note(.roleLost)
     await running.sockets.run { handler, hub in

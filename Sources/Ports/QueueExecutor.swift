@@ -32,15 +32,17 @@ public final class QueueExecutor: SerialExecutor {
   /// earlier.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let mustSchedule = waiting.withLock { waiting in
-      waiting.jobs.append(job)
-      waiting.counters.jobs += 1
-      let mustSchedule = !waiting.isScheduled
-      waiting.isScheduled = true
-      if mustSchedule { waiting.counters.wakes += 1 }
-      return mustSchedule
+    retained {
+      let mustSchedule = waiting.withLock { waiting in
+        waiting.jobs.append(job)
+        waiting.counters.jobs += 1
+        let mustSchedule = !waiting.isScheduled
+        waiting.isScheduled = true
+        if mustSchedule { waiting.counters.wakes += 1 }
+        return mustSchedule
+      }
+      if mustSchedule { queue.async { self.runJobs() } }
     }
-    if mustSchedule { queue.async { self.runJobs() } }
   }
 
   /// Traps unless the caller runs on the queue, as a job or as a block.

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 import Synchronization
 
 #if canImport(Glibc)
@@ -61,8 +62,10 @@ final class PollLoop: SerialExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    state.withLock { $0.jobs.append(job) }
-    wake()
+    retained {
+      state.withLock { $0.jobs.append(job) }
+      wake()
+    }
   }
 
   func checkIsolated() {

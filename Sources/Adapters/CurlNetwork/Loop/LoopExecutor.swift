@@ -42,9 +42,11 @@ final class LoopExecutor: SerialExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    signal {
-      $0.jobs.append(job)
-      $0.counters.jobs += 1
+    retained {
+      signal {
+        $0.jobs.append(job)
+        $0.counters.jobs += 1
+      }
     }
   }
 

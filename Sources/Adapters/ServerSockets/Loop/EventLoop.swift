@@ -62,7 +62,8 @@ final class EventLoop: SerialExecutor {
   var counters: ThreadCounters { mailbox.counters }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    mailbox.post(Mailbox.Letter(job: UnownedJob(job), loop: self))
+    let letter = Mailbox.Letter(job: UnownedJob(job), loop: self)
+    retained { mailbox.post(letter) }
   }
 
   func checkIsolated() {

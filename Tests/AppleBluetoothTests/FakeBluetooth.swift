@@ -127,8 +127,9 @@ final class FakeBluetooth: @unchecked Sendable {
   }
 
   private func launched(_ manager: CBCentralManager, _ identifier: String?) {
+    // The callbacks of the earlier launch are made before there is another manager.
+    queue.withLock { exchange(&$0, with: manager.queue) }?.sync {}
     self.manager = manager
-    queue.withLock { $0 = manager.queue }
     let isKept = identifier != nil && identifier == keptFor
     let kept = devices.filter { isKept && ($0.link != .none || keepsDisconnected) }
     for device in devices where !kept.contains(where: { $0 === device }) { device.link = .none }

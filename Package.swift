@@ -259,7 +259,9 @@ let adapters: [Target] = [
     ]),
   library(
     "HoldfastServerSockets", at: "Adapters/ServerSockets",
-    uses: ["HoldfastCore", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL"]),
+    uses: [
+      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL",
+    ]),
 ]
 
 // The ports as calls in and out of a Java virtual machine.

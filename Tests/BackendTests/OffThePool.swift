@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HoldfastPorts
 import Synchronization
 import Testing
 
@@ -34,13 +35,15 @@ private final class OwnThreads: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let isTaken = state.withLock { state in
-      state.jobs.append(job)
-      guard state.idle > 0 else { return false }
-      state.idle -= 1
-      return true
+    retained {
+      let isTaken = state.withLock { state in
+        state.jobs.append(job)
+        guard state.idle > 0 else { return false }
+        state.idle -= 1
+        return true
+      }
+      if isTaken { news.signal() } else { Thread.detachNewThread { self.work() } }
     }
-    if isTaken { news.signal() } else { Thread.detachNewThread { self.work() } }
   }
 
   private func work() {

@@ -1,3 +1,5 @@
+import HoldfastCore
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)

@@ -1,5 +1,5 @@
 import Foundation
-import HoldfastCore
+import HoldfastPorts
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPorts
 import Synchronization
 
 #if canImport(Darwin)

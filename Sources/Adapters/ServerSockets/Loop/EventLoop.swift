@@ -1,6 +1,7 @@
 import CHoldfastLinux
 import Glibc
 import HoldfastCore
+import HoldfastPorts
 import Synchronization
 
 /// A thread that runs the jobs of an actor and, between jobs, a driver function.

@@ -343,9 +343,7 @@ final class OperatorBackend: HTTPClient {
     let text = Self.text(request)
     let told = state.withLock { state in
       state.calls.append(request)
-      let told = state.watchers.filter { $0.matches(text) }
-      state.watchers.removeAll { $0.matches(text) }
-      return told
+      return state.watchers.takeAll { $0.matches(text) }
     }
     for each in told { each.1.resume() }
     switch reply(text) {

@@ -69,9 +69,8 @@ actor Follower {
     case .deleted(let deletions): seen.deletions += deletions
     case .gapClosed: break
     }
-    let ready = waiting.filter { $0.condition(seen) }
-    waiting.removeAll { $0.condition(seen) }
-    for waiter in ready { waiter.resume.resume() }
+    let seen = seen
+    for waiter in waiting.takeAll(where: { $0.condition(seen) }) { waiter.resume.resume() }
   }
 
   private func end() { hasEnded = true }

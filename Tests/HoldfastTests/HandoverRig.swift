@@ -163,8 +163,7 @@ actor HandoverRig {
       statuses.append((event["status"] as? String ?? "", event["reason"] as? String ?? ""))
     case _: return
     }
-    let ready = waiting.filter { $0.0() }
-    waiting.removeAll { $0.0() }
+    let ready = waiting.takeAll { $0.0() }
     for (_, continuation) in ready { continuation.resume() }
   }
 }

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `a condition whose result changes between two calls resumes its waiter once`()
+  @Test func `a wait for traffic whose condition changes between two calls ends once`()
     async throws
   {
     let calls = Mutex((all: 0, met: 0))

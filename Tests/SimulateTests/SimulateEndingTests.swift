@@ -41,7 +41,7 @@ import Testing
       // ends the command without any output.
       repeat {
         let process = try SimulatorProcess.start([
-          "simulate", "held-socket", "--plan", file, "--json",
+          "simulate", "held-socket", "--plan", file, "--json", "--run-limit", "5m",
         ])
         wait += 1000
         for _ in 0..<wait { await Task.yield() }

@@ -1,8 +1,8 @@
 extension Array {
   /// Removes the elements that satisfy a predicate, and returns them in order.
   ///
-  /// The predicate is called once for each element. So it may read a state that other threads
-  /// change, and each element is either kept or returned.
+  /// The predicate is called once for each element. Each element is therefore either kept or
+  /// returned, even if the predicate reads state that other threads change.
   package mutating func takeAll(where isTaken: (Element) -> Bool) -> [Element] {
     var taken: [Element] = []
     removeAll { element in

@@ -2,7 +2,7 @@ import HoldfastPorts
 import Synchronization
 import Testing
 
-/// Tests of executors whose last job ends before `enqueue` returns, as it may on another thread.
+/// Tests of an executor whose last job ends before `enqueue` returns, as it may on another thread.
 @Suite(.timeLimit(.minutes(10)))
 struct RetainedExecutorTests {
   private enum Event { case jobQueued, executorReleased }

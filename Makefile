@@ -4,13 +4,21 @@ SWIFT ?= swift
 FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
-build test typecheck embedded apple-check example bluetooth kills instructions sanitize docs \
+build check test test-optimized embedded apple-check example bluetooth kills instructions sanitize docs \
   bench bench-full conformance fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
 # Nothing reads the index of the sources, since Tests/XCTMain.swift finds the tests. It takes a tenth of
-# the compiler's time. Builds in one folder need the same flags, else they compile everything again.
+# the compiler's time.
 UNINDEXED = --disable-index-store
+# Whole modules take two thirds of the compiler's time. Without -num-threads the package manager misses
+# the objects of each file.
+WHOLE = -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2
+# The verifier of LLVM, which looks for faults of the compiler, takes a third of an unoptimized build.
+UNVERIFIED = -Xswiftc -Xfrontend -Xswiftc -disable-llvm-verify
+# The options of unoptimized builds. Builds in one folder need the same options, else they compile
+# everything again.
+DEBUG = $(UNINDEXED) $(STRICT) $(WHOLE) $(UNVERIFIED)
 # Released programs are stripped. Installed programs contain the Swift runtime, so that they run on a
 # machine without a toolchain.
 RELEASE = $(SWIFT) build -c release $(STRICT) -Xlinker -s
@@ -19,8 +27,9 @@ STAMP = .build/setup.stamp
 PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck web embedded apple-check example lint demo portable \
-  bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install deb uninstall clean
+.PHONY: help setup build build-options check test test-optimized web embedded apple-check example lint \
+  demo portable bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full \
+  instructions conformance torture peers mutants install deb uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -35,14 +44,27 @@ $(PROGRAMS_STAMP): scripts/setup
 	@scripts/setup --programs
 	@mkdir -p $(@D) && touch $@
 
-build: setup ## builds everything, tests included
-	$(SWIFT) build --build-tests $(UNINDEXED) $(STRICT)
+build: setup ## builds everything, or with HOLDFAST_SUITES=A,B what these suites need
+	$(SWIFT) build --build-tests $(DEBUG)
 
-test: lint build ## checks the style and other platforms' modules, and runs every test
+# Prints the options of a build in .build, for scripts that build something else there.
+build-options:
+	@echo $(DEBUG)
+
+check: setup ## checks what has changed since main, or since BASE
+	@SWIFT="$(SWIFT)" scripts/check $(BASE)
+
+test: lint build ## checks the style and iOS, builds an app, and runs every test
 	@SWIFT="$(SWIFT)" scripts/test
 
-typecheck: build ## checks each module as a whole, as a release build does
-	@SWIFT="$(SWIFT)" scripts/typecheck
+# With all seeds, and with optimized modules, which take ten times as long to compile.
+OPTIMIZED = .build/optimized
+test-optimized: export HOLDFAST_OPTIMIZE = 1
+test-optimized: export HOLDFAST_SEEDS = all
+test-optimized: setup
+	$(SWIFT) build --build-tests $(DEBUG) --scratch-path $(OPTIMIZED)
+	@SWIFT="$(SWIFT)" scripts/test --checks none \
+	  --program $(OPTIMIZED)/debug/HoldfastPackageTests.xctest
 
 web: ## joins the pages in Web into the Swift sources that serve them
 	@scripts/web
@@ -60,9 +82,14 @@ lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
 	  Apple Examples
 
+# Without debug information, and in a folder of its own, so that neither this build nor that of the
+# tests compiles the other's work again.
+DEMO = .build/demo
 demo: $(PROGRAMS_STAMP) ## shows on this machine that a link survives faults
-	$(RELEASE) --product holdfast
-	.build/release/holdfast demo
+	@test -x $(DEMO)/debug/holdfast || echo "demo: building holdfast without optimization," \
+	  "which takes about 3 minutes on two cores; make install builds the optimized program"
+	$(SWIFT) build --product holdfast $(DEBUG) -debug-info-format none --scratch-path $(DEMO)
+	$(DEMO)/debug/holdfast demo
 
 PREFIX ?= /usr/local
 PROGRAMS = $(PORTABLE)/release
@@ -109,14 +136,13 @@ bare: ## runs the installed programs in a Debian without Swift, made by debootst
 
 SIMULATE = .build/release/holdfast-sim simulate
 
-sim: $(PROGRAMS_STAMP) ## plays 2,600 seeds of every world, and every deliberate defect
+sim: $(PROGRAMS_STAMP) ## plays every deliberate defect and seeds of every world; SEEDS=A..B (1..2600)
 	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --break all
-	$(SIMULATE) all --preset all --seeds 1..2600 --html .build
+	$(SIMULATE) all --preset all --seeds $(or $(SEEDS),1..2600) --html .build
 
-nightly: $(PROGRAMS_STAMP) ## plays 100,000 seeds of every world
-	$(RELEASE) --product holdfast-sim
-	$(SIMULATE) all --preset all --seeds 1..100000 --html .build
+nightly: setup ## runs all that takes longer, in parts of at most two hours; PART=sim for one
+	@SWIFT="$(SWIFT)" scripts/nightly $(PART)
 
 torture: $(PROGRAMS_STAMP) ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(RELEASE) --product holdfast
@@ -127,7 +153,7 @@ peers: $(PROGRAMS_STAMP) ## runs peers that were written from the documents; SEC
 	scripts/peer-runs .build/release/holdfast --seconds $(or $(SECONDS),120) --seed $(or $(SEED),1)
 
 bluetooth: setup ## runs a bottle and a phone over the real bluetoothd, in a virtual machine
-	$(SWIFT) build --product holdfast $(UNINDEXED) $(STRICT)
+	$(SWIFT) build --product holdfast $(DEBUG)
 	scripts/bluetooth
 
 kills: build ## kills phone and backend of health sync KILLS times (500), and compares both at the end

@@ -27,9 +27,11 @@ let strict: [SwiftSetting] =
 /// The settings of modules that compute most in the tests: the simulator's, which plays hundreds of
 /// hours, and readers of large inputs.
 ///
-/// They are optimized in debug builds too, which still check every invariant.
+/// With HOLDFAST_OPTIMIZE they are optimized in debug builds too, which still check every invariant.
+/// That takes ten times as long to compile, and is for runs with all seeds.
 let optimised: [SwiftSetting] =
-  ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
+  ours && Context.environment["HOLDFAST_OPTIMIZE"] != nil
+  ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 
 func library(
   _ name: String, at path: String, uses: [Target.Dependency] = [], with more: [SwiftSetting] = [],
@@ -88,9 +90,14 @@ func standIn(_ name: String) -> Target {
     swiftSettings: warnings + [.swiftLanguageMode(.v6)])
 }
 
+/// The settings of tests, which no other module imports: their module file is written with their
+/// objects, since a separate job would expand all macros a second time.
+let tested: [SwiftSetting] =
+  strict + (ours ? [.unsafeFlags(["-no-emit-module-separately-wmo"])] : [])
+
 func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = []) -> Target {
   .testTarget(
-    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
+    name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: tested)
 }
 
 // 1. Pure: values only. No clock, no randomness of their own, no tasks, no Foundation.
@@ -314,7 +321,7 @@ let standIns: [Target] = [
 func appleTests(_ name: String, uses: [Target.Dependency]) -> Target {
   .testTarget(
     name: name, dependencies: uses, path: "Tests/\(name)",
-    swiftSettings: strict + [.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"])])
+    swiftSettings: tested + [.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"])])
 }
 
 let appleChecks: [Target] = [

@@ -712,16 +712,35 @@ let onlyOnLinux: Set<String> = [
   "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
 
+/// Returns the given targets with the suites that `HOLDFAST_SUITES` names, with commas. Without it all
+/// suites are built; `none` names none.
+///
+/// Another choice links the program of all tests again, and compiles no module again.
+func chosen(_ targets: [Target]) -> [Target] {
+  guard ours, let words = Context.environment["HOLDFAST_SUITES"], !words.isEmpty else {
+    return targets
+  }
+  let names = words.split(separator: ",").map(String.init).filter { $0 != "none" }
+  let suites = targets.filter { $0.type == .test }.map(\.name).sorted()
+  // A manifest that traps prints a report of its crash. A target without a folder is an error in one
+  // line, with the path that the target names.
+  let unknown = names.filter { !suites.contains($0) }.map { name in
+    Target.testTarget(
+      name: name, path: "(no suite; the suites are \(suites.joined(separator: ", ")))")
+  }
+  return targets.filter { $0.type != .test || names.contains($0.name) } + unknown
+}
+
 let everything =
   pure + runtime + adapters + javaAdapters + appleAdapters + doors + measures + checks
 #if os(Linux)
-  let targets = everything + (ours ? standIns + appleChecks : [])
+  let targets = chosen(everything + (ours ? standIns + appleChecks : []))
   let programs: [Product] = [
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "holdfast-sim", targets: ["HoldfastSimulatorCommand"]),
   ]
 #else
-  let targets = everything.filter { !onlyOnLinux.contains($0.name) }
+  let targets = chosen(everything.filter { !onlyOnLinux.contains($0.name) })
   let programs: [Product] = []
 #endif
 

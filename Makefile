@@ -78,9 +78,10 @@ apple-check: setup ## type-checks an app's modules for Apple's platforms and And
 example: build ## builds and runs Examples/App, which depends on this package by its path
 	@SWIFT="$(SWIFT)" scripts/example
 
+LINTED ?= Package.swift Sources Tests Benchmarks Apple Examples
+
 lint: ## checks the style without changing a file
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
-	  Apple Examples
+	$(SWIFT) format lint --strict --parallel --recursive $(LINTED)
 
 # Without debug information, and in a folder of its own, so that neither this build nor that of the
 # tests compiles the other's work again.

@@ -1,0 +1,151 @@
+"""The command line of `scripts/check`."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+import selftest
+from choose import Choice
+from manifest import ROOT, Manifest
+from readers import Readers, text
+
+HELP = """Checks what has changed since BASE, uncommitted and new files included: the style of the changed
+Swift files, the build, and the suites and checks that the change needs. `make test` checks everything.
+
+A changed file needs the suites that use its target by the manifest, the tests that name it, and
+what the rules in scripts/selection/rules.py say. Without BASE it is the last commit that is also on
+main; on main the last commit but one, or the last one if files are uncommitted."""
+
+
+def git(*words):
+    """Returns the lines that git prints."""
+    # A container may run this as another user than the owner of the files.
+    done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=ROOT, capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"check: git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout.splitlines()
+
+
+def base_of(given):
+    """Returns the commit with which the files are compared."""
+    if given:
+        return git("rev-parse", "--verify", given + "^{commit}")[0]
+    head = git("rev-parse", "HEAD")[0]
+    for main in ("main", "origin/main"):
+        if git("branch", "--all", "--list", main, "remotes/" + main):
+            base = git("merge-base", main, head)[0]
+            if base != head:
+                return base
+    return head if git("status", "--porcelain") else git("rev-parse", "HEAD~1")[0]
+
+
+def changed_since(base):
+    """Returns the paths that differ from a commit, removed and new ones included."""
+    return sorted({*git("diff", "--name-only", "--no-renames", base),
+                   *git("ls-files", "--others", "--exclude-standard")})
+
+
+def all_paths():
+    """Returns the paths of all files of this checkout, with those that are new."""
+    paths = git("ls-files", "--cached", "--others", "--exclude-standard")
+    return sorted(path for path in set(paths) if os.path.isfile(os.path.join(ROOT, path)))
+
+
+def choice_for(paths, base):
+    """Returns what a change of some paths since a commit needs."""
+    manifest = Manifest(text("Package.swift"))
+    choice = Choice(manifest, Readers(manifest, all_paths()))
+    older = None
+    if "Package.swift" in paths:
+        older = Manifest("\n".join(git("show", f"{base}:Package.swift")))
+        declared = manifest.declared_anew(older)
+        if declared is None:
+            choice.need_everything("Package.swift", "more than targets has changed")
+        for target in sorted(declared or ()):
+            choice.use(target, "Package.swift")
+    for path in paths:
+        # The users of a target that is gone are declared in another way.
+        if not (older and older.owner(path) and not os.path.exists(os.path.join(ROOT, path))
+                and not manifest.owner(path)):
+            choice.change(path)
+    offered = [path for path in paths if path.startswith("Sources/")
+               and manifest.owner(path) in manifest.offered()]
+    if offered and any(re.match(r"[+-].*\bpublic\b", line)
+                       for line in git("diff", "-U0", "--no-renames", base, "--", *offered)):
+        choice.check("example", offered[0], "a public name of a product")
+    return choice
+
+
+def styled(paths):
+    """Returns the changed files whose style `make lint` checks."""
+    return [path for path in paths if path.endswith(".swift") and not path.startswith("scripts/")
+            and os.path.exists(os.path.join(ROOT, path))]
+
+
+def commands(choice, paths):
+    """Returns the commands that check a change, with their environment."""
+    if choice.everything:
+        return [["make", "test"]]
+    suites = ",".join(sorted(choice.suites))
+    style = [] if choice.all_styles else [f"LINTED={' '.join(styled(paths))}"]
+    steps = ["lint"] * (style != ["LINTED="]) + ["build"]
+    tests = ["scripts/test", "--suites", suites]
+    for suite, expression in choice.filters().items():
+        tests += ["--filter", f"{suite}={expression}"]
+    return [["make", *steps, *style, f"HOLDFAST_SUITES={suites}"],
+            tests + ["--checks", ",".join(choice.words()) or "none"]]
+
+
+def show(choice, base, paths):
+    """Prints what a change needs, and why."""
+    print(f"{len(paths)} changed files since {base[:10]}")
+    for line in choice.lines():
+        print(f"  {line}")
+    if choice.everything:
+        print("runs everything")
+    else:
+        filters = choice.filters()
+        names = [f"{suite}={filters[suite]}" if suite in filters else suite
+                 for suite in sorted(choice.suites)]
+        print(f"suites, {len(names)} of {len(choice.manifest.suites)}: {', '.join(names)}")
+        print(f"checks: {', '.join(choice.words()) or 'none'}")
+    for target in sorted(choice.by_hand):
+        print(f"not run: make {target}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/check", description=HELP,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("base", nargs="?", metavar="BASE", help="the commit with which files are compared")
+    parser.add_argument("--list", action="store_true", help="print what would run, and why")
+    parser.add_argument("--json", action="store_true", help="print what would run as JSON")
+    parser.add_argument("--self-test", action="store_true", help="test the rules with all files")
+    given = parser.parse_args()
+    if given.self_test:
+        return selftest.run(all_paths())
+    base = base_of(given.base)
+    paths = changed_since(base)
+    choice = choice_for(paths, base)
+    if given.json:
+        print(json.dumps({
+            "base": base, "paths": paths, "everything": choice.everything,
+            "suites": {suite: choice.filters().get(suite) for suite in sorted(choice.suites)},
+            "checks": choice.words(), "by_hand": sorted(choice.by_hand), "reasons": list(choice.lines()),
+            "commands": commands(choice, paths)}, indent=2))
+        return 0
+    show(choice, base, paths)
+    if given.list:
+        return 0
+    sys.stdout.flush()
+    # The checks build, too, and need the same choice of suites.
+    environment = dict(os.environ, HOLDFAST_STRICT="1")
+    if not choice.everything:
+        environment["HOLDFAST_SUITES"] = ",".join(sorted(choice.suites))
+    for command in commands(choice, paths):
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        if status:
+            return status
+    return 0

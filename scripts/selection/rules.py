@@ -1,0 +1,131 @@
+"""What a change needs besides the suites that use it by the manifest.
+
+A pattern is a path in which `*` is any text, slashes included. All patterns that match a path count.
+Their words are:
+
+  SUITE or SUITE=REGEX   a suite, or those of its tests whose names begin with the expression
+  page:SCRIPT            what runs this script of Tests/Pages
+  peers:A+B              short runs of peers of scripts/peer-runs
+  make:TARGET            a target that takes too long: its name is printed
+  lint                   the style of all files
+  any other word         a check of scripts/test
+
+A path without a target and without a pattern needs everything. ArchitectureTests always run.
+"""
+
+ALWAYS = "ArchitectureTests"
+
+# The beginnings of the names of tests that run every peer for a long time. A change runs those that PEERS
+# names, for a short time.
+LEFT_OUT = {"HoldfastTests": ("PeerRun", "PeerShop", "PeerOperation", "Torture")}
+
+RULES = {
+    # Texts. Tests that read a page are found by its name in their sources.
+    "*.md": "",
+    "docs/*": "",
+    "LICENSE": "",
+    "Sources/*.docc/*": "HoldfastTests=ArticleExampleTests",
+    # Tools.
+    ".ci/*": "",
+    ".github/*": "",
+    ".gitignore": "",
+    ".swift-format": "lint",
+    "Makefile": "HoldfastTests=InstallTests",
+    # Its targets are compared with the former ones.
+    "Package.swift": "apple-check:ios",
+    "Tests/XCTMain.swift": "",
+    "scripts/apple*": "apple-check:ios",
+    "scripts/bare": "make:bare",
+    "scripts/bench": "make:bench",
+    "scripts/bluetooth*": "make:bluetooth",
+    "scripts/check": "",
+    "scripts/conformance": "make:conformance",
+    "scripts/docs*": "make:docs",
+    "scripts/embedded*": "embedded",
+    "scripts/example": "example",
+    "scripts/fuzz": "make:fuzz",
+    "scripts/instructions": "make:instructions",
+    "scripts/mutants": "SystemTests=MutantsTests",
+    "scripts/mutation/*": "SystemTests=MutantsTests",
+    "scripts/mutex-for-tsan.c": "make:sanitize",
+    "scripts/peer-runs": "peers:session_cases",
+    "scripts/peers": "make:peers",
+    "scripts/picture": "",
+    "scripts/playground*": "HerdTests=PlaygroundTests",
+    "scripts/sanitize": "make:sanitize",
+    "scripts/selection/*": "",
+    "scripts/setup": "",
+    "scripts/test": "",
+    "scripts/torture*": "HoldfastTests=TortureTests",
+    "scripts/typecheck": "typecheck",
+    "scripts/web": "",
+    "Benchmarks/*": "make:bench",
+    # Web pages.
+    "Web/charts/*": "page:check_app.py",
+    "Web/dashboard/*": "page:check_dashboard.py",
+    "Web/home/*": "ServerCoreTests",
+    "Web/oauth/*": "page:check_oauth.py",
+    "Web/picture/*": "page:check_lab.py page:check_picture.py page:check_simulated.py",
+    "Web/playground/*": "page:check_playground.py",
+    "Web/shared/*": "page:check_app.py page:check_dashboard.py page:check_lab.py "
+                    "page:check_oauth.py page:check_picture.py page:check_playground.py",
+    # Apps.
+    "Apple/*": "apple-check:ios",
+    "Examples/App/*": "example",
+    "Examples/HoldfastApp/*": "apple-check:ios",
+    "Sources/Adapters/Apple/*": "apple-check:ios",
+    "Sources/HoldfastUI/*": "apple-check:ios",
+    # Embedded Swift.
+    "Sources/Core/*": "embedded",
+    "Sources/Firmware/*": "embedded",
+    # What an operator installs.
+    "packaging/*": "",
+    "packaging/caddy/*": "peers:proxy_caddy",
+    "packaging/debian/*": "peers:operations",
+    "packaging/nginx/*": "peers:proxy_nginx",
+    "packaging/prometheus/*": "peers:metrics_prometheus",
+    "packaging/systemd/*": "peers:operations+service_manager",
+    "Tests/HoldfastTests/Peers/*": "peers:session_cases",
+}
+
+BOTTLE = "peers:bottle+bottle_phone"
+CLUSTER = "peers:cluster_client+cluster_torture"
+HEALTH = "peers:health_client+health_server"
+MESSAGES = "peers:message_client+message_retention"
+SESSION = "peers:session_cases+session_client+session_server"
+
+# The peers that talk to a part of the program.
+PEERS = {
+    "Sources/*/BottleLink/*": BOTTLE,
+    "Sources/*/Radio*": BOTTLE,
+    "Sources/Firmware/*": BOTTLE,
+    "Sources/VirtualBottle/*": BOTTLE,
+    "Sources/*/HealthSync/*": HEALTH,
+    "Sources/*/MessageStream/*": MESSAGES,
+    "Sources/*/Shop/*": MESSAGES,
+    "Sources/*/Session/*": SESSION,
+    "Sources/*/Uploads/*": "peers:health_client+image_client",
+    "Sources/*/HealthRelay/*": "peers:crowd",
+    "Sources/*/Relay/*": "peers:crowd",
+    "Sources/*/Assistants/*": "peers:crowd",
+    "Sources/Adapters/ServerSockets/*": "peers:crowd+session_client",
+    "Sources/Adapters/LifecycleSystem/*": "peers:service_manager",
+    "Sources/Adapters/StorePostgreSQL/*": CLUSTER,
+    "Sources/*/Node*": CLUSTER,
+    "Sources/Adapters/BusNATS/*": "peers:cluster_client",
+    "Sources/*/Backups/*": "peers:backup_restore",
+    "Sources/*/Hooks/*": "peers:hook_server",
+    "Sources/ServerCore/Admin/*": "peers:admin_client",
+    "Sources/ServerCore/Identity/*": "peers:identity_client",
+    "Sources/Tools/Backend/Admin/*": "peers:admin_client",
+    "Sources/Tools/Backend/Files/*": "peers:image_client",
+    "Sources/Tools/Backend/Identity/*": "peers:identity_client",
+    "Sources/Tools/Backend/Operators/*": "peers:admin_client",
+    "Sources/Tools/Backend/Services/*": "peers:service_manager",
+}
+
+# Folders that peers do not reach: what apps, tests and pictures show.
+UNREACHED = (
+    "Sources/HoldfastUI/", "Sources/LinkTrace/", "Sources/Simulat", "Sources/TestKit/",
+    "Sources/Tools/Demo/",
+)

@@ -28,16 +28,17 @@ import Testing
   }
 
   @Test func `the generated page sources match the pages in Web`() throws {
-    let script = Process()
-    let output = Pipe()
-    script.executableURL = tree.root.appending(path: "scripts/web")
-    script.arguments = ["--check"]
-    script.standardOutput = output
-    try script.run()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    script.waitUntilExit()
-    #expect(script.terminationStatus == 0, "\(String(decoding: text, as: UTF8.self))")
+    let run = try tree.run("scripts/web", "--check")
+    #expect(run.status == 0, "\(run.output)")
   }
+
+  #if os(Linux)
+    @Test(.enabled(if: Tree.here.exists(".git"), "needs the list of files of a checkout"))
+    func `scripts/check knows which suites each file needs`() throws {
+      let run = try tree.run("scripts/check", "--self-test")
+      #expect(run.status == 0, "\(run.output)")
+    }
+  #endif
 
   @Test func `functions have at most 40 lines`() {
     #expect(tree.swift.flatMap(Rules.functionLength) == [])

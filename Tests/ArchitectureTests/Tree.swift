@@ -18,6 +18,20 @@ struct Tree: Sendable {
     FileManager.default.fileExists(atPath: root.appending(path: path).path)
   }
 
+  /// Runs a script of this package to its end.
+  func run(_ script: String, _ option: String) throws -> (status: Int32, output: String) {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = root.appending(path: script)
+    process.arguments = [option]
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+  }
+
   /// Returns the names of the folders directly under `path`, sorted.
   func folders(in path: String) -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(

@@ -15,8 +15,8 @@ HELP = """Checks what has changed since BASE, uncommitted and new files included
 Swift files, the build, and the suites and checks that the change needs. `make test` checks everything.
 
 A changed file needs the suites that use its target by the manifest, the tests that name it, and
-what the rules in scripts/selection/rules.py say. Without BASE it is the last commit that is also on
-main; on main the last commit but one, or the last one if files are uncommitted."""
+what the rules in scripts/selection/rules.py say. Without BASE it is the last commit that main has,
+too; on main, the last one that origin/main has, or the one before the last."""
 
 
 def git(*words):

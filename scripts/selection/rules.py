@@ -45,6 +45,7 @@ RULES = {
     "scripts/example": "example",
     "scripts/fuzz": "make:fuzz",
     "scripts/instructions": "make:instructions",
+    "scripts/nightly": "",
     "scripts/mutants": "SystemTests=MutantsTests",
     "scripts/mutation/*": "SystemTests=MutantsTests",
     "scripts/mutex-for-tsan.c": "make:sanitize",
@@ -57,7 +58,6 @@ RULES = {
     "scripts/setup": "",
     "scripts/test": "",
     "scripts/torture*": "HoldfastTests=TortureTests",
-    "scripts/typecheck": "typecheck",
     "scripts/web": "",
     "Benchmarks/*": "make:bench",
     # Web pages.

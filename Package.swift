@@ -609,8 +609,8 @@ let checks: [Target] = [
     "HealthImportTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit",
-      "HoldfastLab",
+      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit", "HoldfastLab",
+      "HoldfastServerCore",
     ], besides: ["Types", "Questions"]),
   tests(
     "SystemTests",

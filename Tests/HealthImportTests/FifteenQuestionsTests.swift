@@ -7,7 +7,7 @@ import HoldfastLab
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 /// Tests that ask fifteen typical questions with one call each, and compare the numbers with those
 /// that a script computes from the text of the export.

@@ -3,7 +3,7 @@ import HoldfastLab
 import Foundation
 import Glibc
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastServerCore
 import Testing
 
 /// Tests of the program's version, manual pages, completions and environment variables.

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 /// The batches of JSON-RPC messages that are not completely answered.
 ///

@@ -1,6 +1,5 @@
 package import HoldfastCore
 package import HoldfastHealth
-import HoldfastWire
 
 /// The server for one assistant that started this program, over standard input and output.
 ///

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 /// The counters of the MCP server since its start.
 struct MCPMetrics: Sendable {

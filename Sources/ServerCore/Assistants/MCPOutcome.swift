@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
 
 extension MCPCallResult {
   /// Creates the result of a tool call from the outcome that the relay reported.

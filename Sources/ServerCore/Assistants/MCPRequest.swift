@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
 
 /// A request of an assistant, read without regard to the transport that carried it.
 enum MCPRequest {

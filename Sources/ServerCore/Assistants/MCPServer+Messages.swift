@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// The handling of `/mcp`, with and without sessions.
 extension MCPServer {

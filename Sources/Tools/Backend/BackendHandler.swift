@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastServerCore
-import HoldfastWire
 import HoldfastOwnerFiles
 import HoldfastServerSockets
 

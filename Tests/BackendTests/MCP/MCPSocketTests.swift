@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastStorage
-import HoldfastWire
 
 @testable import HoldfastServerCore
 

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastStorage
-import HoldfastWire
 import Testing
 
 @testable import HoldfastServerCore

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 /// Tests for what the server adds to a phone's answer before an assistant receives it.

@@ -1,7 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
 import Testing
 
 @testable import HoldfastServerCore

@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 /// Tests of the page that draws answers, as a resource of both servers.

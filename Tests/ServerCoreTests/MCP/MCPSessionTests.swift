@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 @Suite struct MCPSessionTests {

@@ -1,6 +1,5 @@
 import HoldfastHealth
 import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 /// Tests of the tool that lists the stored types.

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastStorage
-import HoldfastWire
 
 /// A route of the sign-in with OAuth.
 public enum OAuthRoute: String, Sendable, Hashable, Codable, CaseIterable {

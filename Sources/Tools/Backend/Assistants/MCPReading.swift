@@ -2,7 +2,6 @@ import HoldfastCore
 import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastStorage
-import HoldfastWire
 import HoldfastServerSockets
 
 extension BackendConfiguration {

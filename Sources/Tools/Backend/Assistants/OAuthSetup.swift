@@ -4,7 +4,6 @@ import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
 import HoldfastServerCore
-import HoldfastWire
 
 /// The parts of the sign-in with OAuth that need the system: the key, and the client that fetches
 /// the metadata of OAuth clients.

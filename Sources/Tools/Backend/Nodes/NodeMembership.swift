@@ -7,7 +7,6 @@ import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastServerSockets
 import HoldfastStorage
-import HoldfastWire
 import Synchronization
 
 /// The membership of a backend in the nodes over one database.

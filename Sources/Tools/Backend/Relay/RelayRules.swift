@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 import HoldfastServerCore
 import HoldfastStorage
 

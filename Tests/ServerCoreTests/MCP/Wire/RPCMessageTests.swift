@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 @Suite struct RPCMessageTests {
   private func read(_ text: String) throws(RPCMessage.Fault) -> RPCMessage {

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastHealth
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 @Suite struct MCPArgumentsTests {
   private func arguments(_ text: String) throws -> MCPArguments {

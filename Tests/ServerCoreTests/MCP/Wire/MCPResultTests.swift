@@ -4,7 +4,7 @@ import HoldfastHealth
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 @Suite struct MCPResultTests {
   private func result(

@@ -1,7 +1,7 @@
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 /// Tests of requests to the user to open a page.
 @Suite struct ElicitationMessageTests {

@@ -4,7 +4,7 @@ import HoldfastJSON
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastServerCore
 
 /// Tests of the optional arguments of questions about health data.
 @Suite struct MCPOptionsTests {

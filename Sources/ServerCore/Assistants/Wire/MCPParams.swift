@@ -1,4 +1,5 @@
 import HoldfastJSON
+import HoldfastWire
 
 /// The parameters of the methods that this server supports.
 package struct MCPParams: Sendable, Hashable {

@@ -66,7 +66,7 @@ test-optimized: setup
 	@SWIFT="$(SWIFT)" scripts/test --checks none \
 	  --program $(OPTIMIZED)/debug/HoldfastPackageTests.xctest
 
-web: ## joins the pages in Web into the Swift sources that serve them
+web: ## joins the pages in Web into the files that the programs embed
 	@scripts/web
 
 embedded: setup ## compiles firmware and core in Embedded Swift, and runs links there

@@ -115,6 +115,8 @@ let pure: [Target] = [
     "HoldfastVirtualBottle", at: "VirtualBottle",
     uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastWire"]),
   library("HoldfastProtocols", at: "Protocols", uses: ["CHoldfastZlib"]),
+  // The pages of `Web/built`. No module of an app uses it.
+  played("HoldfastPages", at: "Pages", uses: ["CHoldfastPages"]),
   played(
     "HoldfastMessageStream", at: "Features/MessageStream",
     uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
@@ -136,7 +138,10 @@ let pure: [Target] = [
     uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage"]),
   played(
     "HoldfastServerCore", at: "ServerCore",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage"]),
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastPages",
+    ]),
   played(
     "HoldfastWorlds", at: "Simulator",
     uses: [
@@ -153,7 +158,7 @@ let pure: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastStorage", "HoldfastWorlds",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols", "HoldfastPages",
     ]),
 ]
 
@@ -178,6 +183,9 @@ let adapters: [Target] = [
   system("CHoldfastArchive", "libarchive", apt: "libarchive-dev"),
   system("CHoldfastSystemd", "libsystemd", apt: "libsystemd-dev"),
   .target(name: "CHoldfastLinux", path: "Sources/Adapters/System/CHoldfastLinux"),
+  // The module map is the target's own, so that other tools find all maps in one place.
+  .target(
+    name: "CHoldfastPages", path: "Sources/Adapters/System/CHoldfastPages", publicHeadersPath: "."),
   library("HoldfastLinuxEvents", at: "Adapters/LinuxEvents", uses: ["CHoldfastLinux"]),
   library(
     "HoldfastChildProcesses", at: "Adapters/ChildProcesses",

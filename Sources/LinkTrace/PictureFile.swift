@@ -1,3 +1,4 @@
+import HoldfastPages
 import HoldfastProtocols
 
 /// A page in one file that shows traces. It loads nothing and sends nothing.
@@ -5,20 +6,23 @@ public enum PictureFile {
   /// The total size of traces in bytes above which a page contains them compressed.
   public static let largestPlain = 4 << 20
 
-  /// Returns the text of a page.
+  /// Returns a page in UTF-8.
   ///
   /// - Parameter traces: The traces, each in the format of `TraceWriter`.
-  public static func text(of traces: [[UInt8]]) -> String {
+  public static func bytes(of traces: [[UInt8]]) -> [UInt8] {
     let isLarge = traces.reduce(0) { $0 + $1.count } > largestPlain
-    return PicturePage.text(
-      connect: "'none'", traces: traces.map { isLarge ? packed($0) : plain($0) }.joined())
+    return page(connect: "'none'", traces.map { isLarge ? packed($0) : plain($0) }.joined())
   }
 
-  /// Returns the text of a page that follows a lab, whose server sends the traces.
+  /// Returns a page in UTF-8 that follows a lab, whose server sends the traces.
   ///
   /// - Parameter lab: The JSON object that describes the links and the buttons of the lab.
-  public static func text(following lab: [UInt8]) -> String {
-    PicturePage.text(connect: "'self'", traces: element("application/x-lab", escaped(lab)))
+  public static func bytes(following lab: [UInt8]) -> [UInt8] {
+    page(connect: "'self'", element("application/x-lab", escaped(lab)))
+  }
+
+  private static func page(connect: String, _ traces: String) -> [UInt8] {
+    Page.picture.bytes(with: ["connect": connect, "traces": traces])
   }
 
   private static func plain(_ trace: [UInt8]) -> String {

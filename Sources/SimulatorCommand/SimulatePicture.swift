@@ -82,7 +82,7 @@ struct SimulatePicture<Feature: TracedFeature> {
     let title = SimulateFormat.title(plan)
     if let page {
       let output = PrivateOutput(page, option: "--html")
-      try write(Array(PictureFile.text(of: texts).utf8), to: output, "the page of \(title)")
+      try write(PictureFile.bytes(of: texts), to: output, "the page of \(title)")
     }
     guard let traces else { return }
     for (phone, text) in texts.enumerated() {

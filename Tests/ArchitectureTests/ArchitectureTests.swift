@@ -27,7 +27,12 @@ import Testing
     #expect(tree.swift.flatMap(Rules.fileLength) == [])
   }
 
-  @Test func `the generated page sources match the pages in Web`() throws {
+  @Test func `files have at most 300 kB`() {
+    #expect(tree.sizes["docs/images/demo.png"] != nil)
+    #expect(tree.sizes.flatMap { Rules.fileSize($0.key, $0.value) } == [])
+  }
+
+  @Test func `the joined pages match their sources in Web`() throws {
     let run = try tree.run("scripts/web", "--check")
     #expect(run.status == 0, "\(run.output)")
   }

@@ -46,6 +46,12 @@ import Testing
     #expect(users.subtracting(Self.simulating).sorted() == [])
   }
 
+  @Test func `only the simulator's product contains pages, and apps do not compile them`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    let withPages = graph.products.filter { graph.closure(of: $0.value).contains("CHoldfastPages") }
+    #expect(withPages.keys.sorted() == ["HoldfastSimulator", "holdfast", "holdfast-sim"])
+  }
+
   @Test func `features, adapters and the server's rules use no other feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let features = Set(graph.folders.filter { $0.value.hasPrefix("Features/") }.keys)

@@ -1,9 +1,11 @@
 import Foundation
 
-/// The text files of this package.
+/// The files of this package, and the contents of those with text.
 struct Tree: Sendable {
   let root: URL
   let files: [SourceFile]
+  /// The size of each file in bytes, by its path.
+  let sizes: [String: Int]
 
   static let here = Tree(
     root: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -41,21 +43,27 @@ struct Tree: Sendable {
 
   private init(root: URL) {
     self.root = root
-    files = Self.paths(under: root, prefix: "").sorted().compactMap { path in
-      let data = try? Data(contentsOf: root.appending(path: path))
-      let text = data.flatMap { String(data: $0, encoding: .utf8) }
-      return text.map { SourceFile(path: path, text: $0) }
+    var (files, sizes): ([SourceFile], [String: Int]) = ([], [:])
+    for path in Self.paths(under: root, prefix: "").sorted() {
+      guard let data = try? Data(contentsOf: root.appending(path: path)) else { continue }
+      sizes[path] = data.count
+      guard !Self.isApples(path), let text = String(data: data, encoding: .utf8) else { continue }
+      files.append(SourceFile(path: path, text: text))
     }
+    (self.files, self.sizes) = (files, sizes)
   }
 
-  /// Returns whether a file or folder is skipped.
-  ///
-  /// This applies to everything that `.gitignore` excludes, and to the stubs, headers and stand-ins
-  /// of Apple's modules, whose declarations are not this package's.
+  /// Returns whether `.gitignore` excludes a file or folder.
   private static func isIgnored(_ name: String) -> Bool {
-    [".git", ".build", ".venv", ".swiftpm", "out", "Stubs", "StandIns", "Overlays"].contains(name)
+    [".git", ".build", ".venv", ".swiftpm", "out"].contains(name)
       || name.hasPrefix(".b-")
       || name.hasSuffix(".profraw")
+  }
+
+  /// Returns whether a file is one of the stubs, headers and stand-ins of Apple's modules, whose
+  /// declarations are not this package's.
+  private static func isApples(_ path: String) -> Bool {
+    !Set(path.split(separator: "/")).isDisjoint(with: ["Stubs", "StandIns", "Overlays"])
   }
 
   private static func isFolder(_ url: URL) -> Bool {

@@ -11,7 +11,7 @@ import Testing
   func `traces above the bound are compressed`(beyond: Int) throws {
     let first = Self.trace(of: 1_000)
     let second = Self.trace(of: PictureFile.largestPlain - 1_000 + beyond)
-    let page = PictureFile.text(of: [first, second])
+    let page = Self.page(of: [first, second])
     let parts = page.pieces(Self.packed)
     guard beyond > 0 else {
       #expect(parts.count == 1)
@@ -29,15 +29,19 @@ import Testing
   }
 
   @Test func `markup in a trace remains text`() {
-    let page = PictureFile.text(of: [Array("{\"name\":\"</script><!-- <b>\"}".utf8)])
+    let page = Self.page(of: [Array("{\"name\":\"</script><!-- <b>\"}".utf8)])
     #expect(page.contains(#"{"name":"\u003c/script>\u003c!-- \u003cb>"}"#))
     #expect(!page.contains("</script><!--"))
   }
 
   @Test func `a page without traces has no element for them`() {
-    let page = PictureFile.text(of: [])
+    let page = Self.page(of: [])
     #expect(page.contains("</html>"))
     #expect(!page.contains(Self.plain))
+  }
+
+  private static func page(of traces: [[UInt8]]) -> String {
+    String(decoding: PictureFile.bytes(of: traces), as: UTF8.self)
   }
 
   /// Returns lines of this total size.

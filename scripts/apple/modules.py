@@ -74,6 +74,11 @@ def stub(name):
     return "", []
 
 
+def is_c(target):
+    """Returns whether a target is a module map of C, with or without a few lines of C."""
+    return os.path.exists(os.path.join(target["path"], "module.modulemap"))
+
+
 class Check:
     """The check of one platform: its modules, their errors, and the number checked in this run."""
 
@@ -96,7 +101,7 @@ class Check:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             checks = []
             for target in self.targets:
-                if target["type"] == "system":
+                if is_c(target):
                     self.keys[target["name"]] = digest(*map(read, glob.glob(target["path"] + "/*")))
                     continue
                 self.emit(target)
@@ -118,7 +123,7 @@ class Check:
         found += [*self.platform.headers, "-Xcc", "-isystem", "-Xcc", headers()]
         found += ["-Xcc", f"-fmodule-map-file={STUBS}/include/posix/module.modulemap"]
         for target in self.targets:
-            if target["type"] == "system":
+            if is_c(target):
                 found += ["-Xcc", f"-fmodule-map-file={target['path']}/module.modulemap"]
         return found + ["-module-cache-path", self.cache]
 
@@ -257,7 +262,7 @@ def report(checks):
         print(f"{place}: {text} [{', '.join(sorted(set(names)))}]")
     for check in checks:
         broken = {error[0] for error in check.errors}
-        count = sum(target["type"] != "system" for target in check.targets)
+        count = sum(not is_c(target) for target in check.targets)
         print(f"{check.platform.triple}: {count - len(broken)} of {count} modules type-check, "
               f"{check.fresh} of them checked now"
               + (f", {check.skipped} without bodies, which do not depend on the platform"

@@ -18,7 +18,8 @@ MODULES = {
     "Features/MessageStream": "HoldfastMessageStream", "Features/HealthRelay": "HoldfastHealthRelay",
     "Features/HeldSocket": "HoldfastHeldSocket", "Features/Session": "HoldfastSession",
     "Features/HealthSync": "HoldfastHealthSync", "Features/BottleLink": "HoldfastBottleLink",
-    "Firmware": "HoldfastFirmware", "Tools/Audit": "HoldfastSessionAudit", "ServerCore": "HoldfastServerCore",
+    "Firmware": "HoldfastFirmware", "Tools/Audit": "HoldfastSessionAudit", "Pages": "HoldfastPages",
+    "ServerCore": "HoldfastServerCore",
 }
 # The parts of shared modules that belong to one feature and are counted separately.
 PARTS = (
@@ -257,7 +258,7 @@ class Package:
         """Copies all files that are not planted, and removes those that no longer exist."""
         planted = set(self.planted_files())
         wanted = {}
-        for path in ["Sources", "docs"] + [f"Tests/{suite}" for suite in self.suites]:
+        for path in ["Sources", "Web", "docs"] + [f"Tests/{suite}" for suite in self.suites]:
             for file in files_below(ROOT, path):
                 if file not in planted:
                     wanted[file] = os.path.join(ROOT, file)
@@ -265,7 +266,7 @@ class Package:
             wanted["Mutation/" + file.removeprefix("switch/")] = os.path.join(TOOLS, file)
         for file in files_below(TOOLS, "runs"):
             wanted["Mutation/MutantRuns/" + file.removeprefix("runs/")] = os.path.join(TOOLS, file)
-        for place in ("Sources", "Tests", "Mutation", "docs"):
+        for place in ("Sources", "Tests", "Mutation", "Web", "docs"):
             for file in list(files_below(self.copy, place)):
                 if file not in wanted and file not in planted:
                     os.unlink(os.path.join(self.copy, file))

@@ -167,9 +167,10 @@ class Sieve:
     def flags(self):
         with open(os.path.join(self.root, "Package.swift"), encoding="utf-8") as file:
             features = re.findall(r'\.enableUpcomingFeature\("(\w+)"\)', file.read())
-        folder = os.path.join(plant.ROOT, "Sources/Adapters/System/CHoldfastZlib")
+        system = os.path.join(plant.ROOT, "Sources/Adapters/System")
         words = ["-swift-version", "6", "-parse-as-library", "-package-name", "holdfast",
-                 "-I", self.modules, "-I", folder, "-module-cache-path",
+                 "-I", self.modules, "-I", os.path.join(system, "CHoldfastZlib"),
+                 "-I", os.path.join(system, "CHoldfastPages"), "-module-cache-path",
                  os.path.join(self.home, "cache")]
         for feature in features:
             if feature == "MemberImportVisibility":

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastStorage
+import HoldfastWire
 
 // Sign-ins on a page, for clients that can ask their user to open one. The word, the code and the
 // token then reach neither the client nor a model.

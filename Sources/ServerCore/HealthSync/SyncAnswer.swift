@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPages
 public import HoldfastWire
 
 /// The response to a request about synced samples.
@@ -86,5 +87,5 @@ extension WebPage {
   /// The page uses only the `/api/health` routes of its own server. The browser tab stores the
   /// secret until it is closed, and sends it as `Authorization`.
   static let dashboard = WebPage(
-    DashboardPage.text, sources: ["script-src 'unsafe-inline'", "connect-src 'self'"])
+    .dashboard, sources: ["script-src 'unsafe-inline'", "connect-src 'self'"])
 }

@@ -1,3 +1,5 @@
+import HoldfastPages
+
 /// A page for browsers, with its content security policy.
 public struct WebPage: Sendable {
   /// The page in UTF-8.
@@ -5,12 +7,12 @@ public struct WebPage: Sendable {
   /// The Content-Security-Policy (CSP level 3).
   let policy: String
 
-  /// Creates a page from a text that `scripts/web` generated from a folder in `Web`.
+  /// Creates a page without placeholders.
   ///
   /// - Parameter sources: The directives that list what the page may load and run in addition to
   ///   its own style. No page may be framed, submit a form, or change its base address.
-  init(_ text: String, sources: [String] = []) {
-    bytes = Array(text.utf8)
+  init(_ page: Page, sources: [String] = []) {
+    bytes = page.bytes
     let directives =
       ["default-src 'none'", "style-src 'unsafe-inline'"] + sources
       + ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
@@ -42,5 +44,5 @@ public struct WebPage: Sendable {
   /// The page of `GET /`, which people see when they open the address of a backend in a browser.
   ///
   /// The page loads no resources and runs no script.
-  public static let home = WebPage(HomePage.text)
+  public static let home = WebPage(.home)
 }

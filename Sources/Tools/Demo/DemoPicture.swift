@@ -137,7 +137,7 @@ actor DemoPicture {
       return TraceWriter.text(header, facts.inOrderOfTime())
     }
     do throws(CommandFailure) {
-      try file.write(Array(PictureFile.text(of: traces).utf8))
+      try file.write(PictureFile.bytes(of: traces))
     } catch {
       throw .setup("the page was not written: \(error.cause)")
     }

@@ -2,10 +2,18 @@
 enum Rules {
   static let maxFileLines = 800
   static let maxFunctionLines = 40
+  /// The size of the largest file in bytes. Each clone has all versions of each file.
+  static let maxFileBytes = 300_000
 
-  /// Returns a violation if a file is too long. Generated files may be of any length.
+  /// Returns a violation if a file has too many bytes.
+  static func fileSize(_ path: String, _ bytes: Int) -> [Breach] {
+    guard bytes > maxFileBytes else { return [] }
+    return [Breach(path: path, "\(bytes) bytes, at most \(maxFileBytes)")]
+  }
+
+  /// Returns a violation if a file is too long.
   static func fileLength(_ file: SourceFile) -> [Breach] {
-    guard file.lines.count > maxFileLines, !file.isGenerated else { return [] }
+    guard file.lines.count > maxFileLines else { return [] }
     return [Breach(file, maxFileLines, "\(file.lines.count) lines, at most \(maxFileLines)")]
   }
 

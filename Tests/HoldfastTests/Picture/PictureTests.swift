@@ -59,7 +59,7 @@ import Testing
   }
 
   private static func write(_ traces: [[UInt8]], _ path: String) throws -> String {
-    try PictureFile.text(of: traces).write(toFile: path, atomically: true, encoding: .utf8)
+    try Data(PictureFile.bytes(of: traces)).write(to: URL(filePath: path))
     return path
   }
 }

@@ -1,36 +1,38 @@
+import HoldfastPages
+
 /// The documents of the sign-in with OAuth, from the templates in `Web/oauth`.
 package enum OAuthPages {
   /// The content of the only `style` element of each page. The content security policy has its
   /// hash.
-  package static let style = content(of: "style", in: DonePage.text)
+  package static let style = content(of: "style", in: Page.done.text)
 
   /// Returns a page in UTF-8. All values are escaped.
   package static func html(_ page: OAuthPage) -> [UInt8] {
     switch page {
     case .signIn(let client, let host, let site, let age, let error, let fields):
-      Array(signIn(client, host, site, age, error, fields).utf8)
+      signIn(client, host, site, age, error, fields)
     case .failed(let title, let sentence):
-      Array(FailedPage.text(title: escaped(title), sentence: escaped(sentence)).utf8)
+      Page.failed.bytes(with: ["title": escaped(title), "sentence": escaped(sentence)])
     case .done:
-      Array(DonePage.text.utf8)
+      Page.done.bytes
     }
   }
 
   private static func signIn(
     _ client: String, _ host: String, _ site: String?, _ age: Duration?, _ error: String?,
     _ fields: [OAuthField]
-  ) -> String {
+  ) -> [UInt8] {
     let hidden = fields.map {
       #"<input type="hidden" name="\#(escaped($0.name))" value="\#(escaped($0.value))">"#
     }
-    return SignInPage.text(
-      mark: error == nil ? "" : "Error: ", advice: advice(age), client: escaped(client),
-      site: site.map {
-        "<dt>It is described at</dt>\n<dd id=\"site\"><bdi>\(escaped($0))</bdi></dd>"
-      } ?? "",
-      host: escaped(host),
-      error: escaped(error ?? ""), fields: hidden.joined(separator: "\n"),
-      invalid: error == nil ? "false" : "true")
+    let described = site.map {
+      "<dt>It is described at</dt>\n<dd id=\"site\"><bdi>\(escaped($0))</bdi></dd>"
+    }
+    return Page.signIn.bytes(with: [
+      "mark": error == nil ? "" : "Error: ", "advice": advice(age), "client": escaped(client),
+      "site": described ?? "", "host": escaped(host), "error": escaped(error ?? ""),
+      "fields": hidden.joined(separator: "\n"), "invalid": error == nil ? "false" : "true",
+    ])
   }
 
   /// Returns when a person may continue. A link can be sent to somebody else.

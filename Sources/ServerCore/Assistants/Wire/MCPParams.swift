@@ -1,5 +1,5 @@
 import HoldfastJSON
-import HoldfastWire
+package import HoldfastWire
 
 /// The parameters of the methods that this server supports.
 package struct MCPParams: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import HoldfastJSON
+import HoldfastPages
 
 /// A resource of this server: a page for the extension `io.modelcontextprotocol/ui` (MCP Apps,
 /// version 2026-01-26).
@@ -17,7 +18,7 @@ package enum MCPResource: String, Sendable, Hashable, Codable, CaseIterable {
   /// The HTML document.
   package var text: String {
     switch self {
-    case .charts: ChartsPage.text
+    case .charts: Page.charts.text
     }
   }
 

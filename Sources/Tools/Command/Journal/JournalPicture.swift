@@ -33,7 +33,7 @@ struct JournalPicture {
   /// Writes the page. Only its owner can read it, as is true of a journal.
   func write(_ call: Invocation) throws(CommandFailure) {
     let traces = try traces(call)
-    try file.write(Array(PictureFile.text(of: traces.map(\.text)).utf8))
+    try file.write(PictureFile.bytes(of: traces.map(\.text)))
     call.put("wrote \(file.path)", event: "drawn") {
       $0.entry("file", file.path)
       $0.entry("links", traces.map(\.header.name))

@@ -153,7 +153,7 @@ actor LabBench {
       let access = LabAccess(
         secret: UUID128.random(using: &random).description, port: bound.number,
         links: links.map(\.feature.name))
-      let page = PictureFile.text(following: LabPage.description(of: links.map(\.feature)))
+      let page = PictureFile.bytes(following: LabPage.description(of: links.map(\.feature)))
       let server = try Server(
         configuration, handler: LabPages(access, page: page, perform: perform))
       try await server.start(on: bound)

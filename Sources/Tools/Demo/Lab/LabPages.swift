@@ -20,9 +20,8 @@ struct LabPages: SocketHandler {
   private var readers: Set<RequestID> = []
   private var hasToldFull = false
 
-  init(_ access: LabAccess, page: String, perform: @escaping @Sendable (LabAct) -> Bool) {
-    (self.access, self.perform) = (access, perform)
-    self.page = Array(page.utf8)
+  init(_ access: LabAccess, page: [UInt8], perform: @escaping @Sendable (LabAct) -> Bool) {
+    (self.access, self.page, self.perform) = (access, page, perform)
     state = .state(on: [], busy: [])
   }
 

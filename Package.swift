@@ -684,6 +684,7 @@ let checks: [Target] = [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
       "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastWorlds",
       "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink",
+      "HoldfastTestKit",
     ],
     besides: ["Corpus"]),
   tests(

@@ -31,16 +31,6 @@ import Testing
     #expect(BottleFeature.play(.drawn(preset, seed: seed)).findings == [])
   }
 
-  @Test(arguments: BottleFeature.Defect.allCases)
-  func `each deliberate defect of a bottle's phone is caught`(defect: BottleFeature.Defect) {
-    let caught = (1...UInt64(defect.seeds)).first { seed in
-      BottleFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
-        .contains { defect.kinds.contains($0.kind) }
-    }
-    #expect(caught != nil)
-    #expect(caught.map { BottleFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
-  }
-
   @Test(arguments: ["now", "discovery", "transfer", "calm"])
   func `services that a bottle changes at any moment cost no drink`(moment: String) {
     var changes = 0

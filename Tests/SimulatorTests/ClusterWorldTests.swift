@@ -1,16 +1,18 @@
 import Foundation
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of a cluster.
 @Suite(.timeLimit(.minutes(30))) struct ClusterWorldTests {
-  /// The number of seeds. `HOLDFAST_CLUSTER_SEEDS=10000` plays that many.
+  /// The seeds. `HOLDFAST_CLUSTER_SEEDS=10000` plays that many.
   private static let seeds =
-    ProcessInfo.processInfo.environment["HOLDFAST_CLUSTER_SEEDS"].flatMap(UInt64.init) ?? 200
+    ProcessInfo.processInfo.environment["HOLDFAST_CLUSTER_SEEDS"].flatMap(UInt64.init)
+    .map { 1...max($0, 20) } ?? PlayedSeeds.of(1...200)
 
   @Test func `a cluster keeps its promises in many runs, in which everything happens`() {
     var (losses, epochs, holders) = (0, 0, Set<Int>())
-    for seed in 1...max(Self.seeds, 20) {
+    for seed in Self.seeds {
       var world = ClusterWorld(seed: seed)
       #expect(world.run() == [], "seed \(seed)")
       let counts = world.counts

@@ -13,16 +13,6 @@ import Testing
     }
   }
 
-  @Test(arguments: HeldFeature.Defect.allCases)
-  func `each deliberate defect of a held socket is caught`(defect: HeldFeature.Defect) {
-    let caught = (1...UInt64(defect.seeds)).first { seed in
-      HeldFeature.play(.drawn(.swarm, seed: seed), RunSetup(defect: defect)).findings
-        .contains { defect.kinds.contains($0.kind) }
-    }
-    #expect(caught != nil)
-    #expect(caught.map { HeldFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
-  }
-
   /// Messages sent during a black hole arrive after those that were already in transit.
   @Test func `a black hole does not reorder a connection's messages`() {
     var plan = HeldFeature.Plan(seed: 1206, events: [], length: .milliseconds(3500))

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastTestKit
 
 /// A generator of random input.
 protocol RandomInput {
@@ -24,7 +25,7 @@ extension RandomInput {
 }
 
 /// The seeds of the random inputs of each suite.
-let randomSeeds: ClosedRange<UInt64> = 1...200
+let randomSeeds = PlayedSeeds.of(1...200)
 
 extension String {
   /// Creates a string that repeats one ASCII character.

@@ -17,18 +17,6 @@ struct RelayWorldTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: RelayDefect.allCases)
-  func `each defect is caught by one of its seeds that is clean without the defect`(
-    defect: RelayDefect
-  ) {
-    let caught = (1...UInt64(defect.seeds)).first { seed in
-      let plan = WorldPlan<RelayFeature>.drawn(.swarm, seed: seed)
-      let found = RelayFeature.play(plan, RunSetup(defect: defect)).kinds
-      return found.contains(where: defect.kinds.contains) && RelayFeature.play(plan).kinds == []
-    }
-    #expect(caught != nil)
-  }
-
   @Test func `equal plans make equal runs, and different plans different ones`() {
     let digests = (UInt64(1)...5).map { seed in
       let plan = WorldPlan<RelayFeature>.drawn(.swarm, seed: seed)

@@ -3,6 +3,7 @@
 The model follows docs/hooks.md: what was not allowed is not stored and not opened, what is denied gets 403
 with the reason, and a failure gets 503, or passes with `--hook-on-failure open`. Each request is signed.
 """
+import datetime
 import hashlib
 import hmac
 import http.server
@@ -13,7 +14,7 @@ import threading
 import time
 import uuid
 
-from peer import Backend, ask, check, check_that, main, metrics, upgrade, wait_until
+from peer import HANG, Backend, ask, check, check_that, main, metrics, upgrade, wait_until
 
 API = "/api/v1/auth/shops"
 SHOP = "bakery"
@@ -25,8 +26,12 @@ MEMBERS = {
 DEEDS = {"allow": (201, 201), "true": (201, 201), "text": (201, 201), "deny": (403, 403), "403": (403, 403),
          "500": (503, 201), "404": (503, 201), "429": (503, 201), "302": (503, 201), "cut": (503, 201),
          "die": (503, 201), "hang": (503, 201)}
+PROMPT = [deed for deed in DEEDS if deed != "hang"]
+# What ends like a failure, whether it is answered in time or not.
+FAILURES = [deed for deed, statuses in DEEDS.items() if statuses == (503, 201)]
 MOST = 64
-LIMIT = "8s"  # the time limit of an answer, which a busy machine must not reach by itself
+# The time limits of an answer in seconds. A busy machine may reach the short one by itself, so only failures occur then.
+LONG, SHORT = 30, 2
 
 
 class Operator:
@@ -35,8 +40,8 @@ class Operator:
     def __init__(self, peer, secret, host="127.0.0.1", port=0, tls=None):
         self.host, self.tls = host, tls
         self.peer, self.secret, self.lock = peer, secret, threading.Lock()
-        self.faults, self.allowed, self.asked, self.told, self.keys = [], set(), [], [], {}
-        self.running, self.most, self.held = 0, 0, threading.Event()
+        self.faults, self.allowed, self.asked, self.told, self.open = [], set(), [], [], {}
+        self.most, self.held, self.limit = 0, threading.Event(), LONG
         self.port, self.server = port, None
         self.start()
 
@@ -45,7 +50,7 @@ class Operator:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 60
+            timeout = HANG
 
             def do_POST(self):
                 operator.handle(self)
@@ -88,26 +93,31 @@ class Operator:
         event, key = asked["event"], asked.get("key")
         if set(asked) != MEMBERS[event]:
             self.note(f"members of {event}", MEMBERS[event], set(asked))
+        # The backend sends no request before its `at`, and so does not give it up before this time.
+        end = datetime.datetime.fromisoformat(asked["at"]).timestamp() + self.limit
         with self.lock:
-            self.running += 1
-            self.most = max(self.most, self.running)
-            if key:
-                self.keys[key] = self.keys.get(key, 0) + 1
-                if self.keys[key] > 1:
-                    self.faults.append(("questions about a key at once", 1, self.keys[key]))
+            now = time.time()
+            same = [each for each, until in self.open.values() if key and each == key and now < until]
+            if same:
+                self.faults.append(("questions about a key at once", 1, len(same) + 1))
+            self.open[request] = (key, end)
+            self.most = max(self.most, len(self.open))
         try:
             self.answer(request, event, asked)
         finally:
-            with self.lock:
-                self.running -= 1
-                if key:
-                    self.keys[key] -= 1
+            self.settle(request)
+
+    def settle(self, request):
+        """Counts a request as answered. This precedes the answer, since the backend may ask again as soon as it has
+        the answer, while this thread waits for its turn."""
+        with self.lock:
+            self.open.pop(request, None)
 
     def verify(self, request, body):
         value = request.headers.get("Holdfast-Signature", "")
         fields = dict(field.split("=", 1) for field in value.split(",") if "=" in field)
         seconds, sign = fields.get("t", ""), fields.get("v1", "")
-        if not seconds.isdigit() or abs(time.time() - int(seconds)) > 60:
+        if not seconds.isdigit() or abs(time.time() - int(seconds)) > HANG:
             self.note("time of a signature", "now", value)
         expected = hmac.new(self.secret, seconds.encode() + b"." + body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(expected, sign):
@@ -129,7 +139,7 @@ class Operator:
             if deed in ("allow", "true", "text", "held"):
                 self.allowed.add((event, asked["id"]))
         if deed == "held":
-            self.held.wait(60)
+            self.held.wait(HANG)
             return self.reply(request, 204)
         if deed == "deny":
             return self.reply(request, 200, json.dumps({"allow": False, "reason": "no: é \"x\""}))
@@ -150,8 +160,8 @@ class Operator:
             return self.reply(request, 201, '{"allow":true,"x":[1]}')
         return self.reply(request, int(deed) if deed.isdigit() else 204)
 
-    @staticmethod
-    def reply(request, status, body=""):
+    def reply(self, request, status, body=""):
+        self.settle(request)
         request.send_response(status)
         if status != 204:
             request.send_header("Content-Length", str(len(body.encode())))
@@ -169,9 +179,9 @@ class World:
     def serve(self, on_failure, limit):
         if self.backend:
             self.backend.stop()
-        self.on_failure = on_failure
+        self.on_failure, self.operator.limit = on_failure, limit
         self.backend = Backend(
-            self.peer, "--hook-url", f"http://127.0.0.1:{self.operator.port}/hook?a=b", "--hook-timeout", limit,
+            self.peer, "--hook-url", f"http://127.0.0.1:{self.operator.port}/hook?a=b", "--hook-timeout", f"{limit}s",
             "--hook-on-failure", on_failure, "--hook-secret-file", self.peer.write("secret", self.secret + "\n"),
             "--log-format", "json", "--posts-per-second", "1000")
         self.backend.start()
@@ -269,6 +279,14 @@ class World:
         self.operator.check()
         check_that("requests at once", self.operator.most <= MOST, f"at most {MOST}", self.operator.most)
 
+    def play_timeouts(self, on_failure):
+        """Lets the operator hang, beside other failures."""
+        self.serve(on_failure, SHORT).play(FAILURES, self.peer.seconds / 5)
+        self.try_post("hanging", "hang")
+        self.check_history()
+        numbers = metrics(self.backend.port)
+        check_that("metrics count timeouts", any('"timed_out"' in name for name in numbers), "timed_out", numbers)
+
     def check_history(self):
         """The history has what was stored, and the posts of each author in their order."""
         history = self.history()
@@ -280,14 +298,16 @@ class World:
 
 def play_held(world):
     """A post that waits holds up nobody else, and no post of its author overtakes it."""
-    world.serve("closed", "30s")
+    world.serve("closed", LONG)
+    for user in ("slow", "quick"):  # before the first post waits, whose time is limited
+        world.token(user)
     answers = []
     threads = [threading.Thread(target=lambda text=text: answers.append((text, world.post("slow", text))))
                for text in ("held 1", "allow 2")]
     threads[0].start()
     wait_until("the first post is asked about", lambda: any(deed == "held" for _, deed, _ in world.operator.asked))
     threads[1].start()
-    for _ in range(20):
+    for _ in range(5):
         world.try_post("quick", "allow")
     check("answers to posts that wait", [], answers)
     world.operator.held.set()
@@ -321,10 +341,9 @@ def play(peer):
     world = World(peer)
     play_held(world)
     play_routes(world)
-    world.serve("closed", LIMIT).play(list(DEEDS), peer.seconds / 3)
+    world.play_timeouts("closed")
+    world.serve("closed", LONG).play(PROMPT, peer.seconds / 5)
     world.check_history()
-    numbers = metrics(world.backend.port)
-    check_that("metrics count timeouts", any('"timed_out"' in name for name in numbers), "timed_out", numbers)
     # Each socket that opened is told of once, while the operator is there.
     opened, told = len(world.operator.told), world.try_socket("allow")
     check("a socket opens", True, told)
@@ -335,8 +354,9 @@ def play(peer):
         status, _, _ = world.post("away", f"{deed} away")
         check("status while the operator is away", 503, status)
     world.operator.start()
-    world.play(["allow", "deny"], peer.seconds / 3)
-    world.serve("open", LIMIT).play(list(DEEDS), peer.seconds / 3)
+    world.play(["allow", "deny"], peer.seconds / 5)
+    world.play_timeouts("open")
+    world.serve("open", LONG).play(PROMPT, peer.seconds / 5)
     world.check_history()
     world.operator.stop()
     status, _, body = world.post("away", "deny while away")

@@ -15,6 +15,8 @@ import tempfile
 import time
 import traceback
 
+# The limit of a wait for what surely happens, in seconds. Only a hang reaches it, and no busy machine does.
+HANG = 300
 KILLED_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 LIBC = ctypes.CDLL(None)
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -85,14 +87,14 @@ def free_port():
     return random.SystemRandom().randrange(10_240, 32_768)
 
 
-def wait_until(what, holds, limit=30):
+def wait_until(what, holds, limit=HANG):
     end = time.monotonic() + limit
     while not holds():
         check_that(what, time.monotonic() < end, f"within {limit} s", "not yet")
         time.sleep(0.02)
 
 
-def ask(port, method, path, token=None, body=None, fields=None, timeout=60):
+def ask(port, method, path, token=None, body=None, fields=None, timeout=HANG):
     """Returns the status, the fields and the body of an answer. A body that is not bytes is sent as JSON."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
@@ -108,7 +110,7 @@ def ask(port, method, path, token=None, body=None, fields=None, timeout=60):
 
 def upgrade(port, path, token=None, fields=(), source="127.0.0.1"):
     """Asks for a WebSocket. Returns the status, the body of a refusal, and the socket, which is None if refused."""
-    link = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(source, 0))
+    link = socket.create_connection(("127.0.0.1", port), timeout=HANG, source_address=(source, 0))
     lines = [f"GET {path} HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
              "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *fields]
     if token:
@@ -181,7 +183,7 @@ class Peer:
         self.children.append(child)
         return child
 
-    def call(self, *words, timeout=60, code=0):
+    def call(self, *words, timeout=HANG, code=0):
         """Runs a command to its end, and returns its standard output."""
         child = self.start(*words)
         try:
@@ -222,7 +224,7 @@ class Backend:
             program=self.program)
         line = self.child.stdout.readline()
         if not line:
-            return self.child.wait(10)
+            return self.child.wait(HANG)
         self.port = int(json.loads(line)["url"].rsplit(":", 1)[1].rstrip("/"))
         return None
 
@@ -234,7 +236,7 @@ class Backend:
         self.child.kill()
         self.child.wait()
 
-    def stop(self, timeout=60):
+    def stop(self, timeout=HANG):
         self.child.terminate()
         try:
             check("exit status of serve after SIGTERM", 0, self.child.wait(timeout))

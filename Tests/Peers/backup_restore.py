@@ -18,14 +18,14 @@ import time
 import urllib.parse
 import uuid
 
-from peer import Backend, check, check_that, main
+from peer import HANG, Backend, check, check_that, main
 
 API = "/api/v1/auth/shops"
 SHOP = "bakery"
 USERS = 10
 RATE = 1_000  # posts per second of all users together; a busy machine may do fewer
 STORES = {"messages.sqlite", "relay.sqlite", "session.sqlite", "sync.sqlite"}
-WAIT_MS = 20_000  # the longest wait of writers on a busy machine; an idle one needs some milliseconds
+WAIT_MS = 60_000  # the longest wait of writers on a busy machine; an idle one needs some milliseconds
 
 
 def make_token(peer, data, user):
@@ -42,7 +42,7 @@ class Line:
         """Returns (status, fields, body), or None if there was no complete answer."""
         try:
             if self.connection is None:
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
             named = {"Authorization": f"Bearer {self.token}", **dict(fields)}
             self.connection.request(method, path, None if body is None else json.dumps(body).encode(), named)
             answer = self.connection.getresponse()
@@ -111,7 +111,7 @@ def everything(line):
 
 def upgrade(line, position):
     """Opens a stream after a position, and returns the fields of the answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", line.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", line.port, timeout=HANG)
     try:
         connection.request("GET", f"{API}/{SHOP}/messages/stream", headers={
             "Authorization": f"Bearer {line.token}", "Connection": "Upgrade", "Upgrade": "websocket",
@@ -193,7 +193,7 @@ def check_posts(found, known):
 def one_round(peer, backend, authors, number):
     target, data = peer.path(f"backup{number}.tar"), peer.path(f"restored{number}")
     known = {author.name_of_user: list(author.acknowledged) for author in authors}
-    report = json.loads(peer.call("backup", "--data", backend.data, "--to", target, "--json", timeout=300))
+    report = json.loads(peer.call("backup", "--data", backend.data, "--to", target, "--json"))
     check("stores", STORES, set(report["stores"]))
     check_that("wait of writers", report["wait_ms"] <= WAIT_MS, f"at most {WAIT_MS} ms", report["wait_ms"])
     peer.counts["ms of the longest wait"] = max(peer.counts.get("ms of the longest wait", 0), report["wait_ms"])
@@ -204,8 +204,8 @@ def one_round(peer, backend, authors, number):
         check_damage(peer, target)
         peer.call("backup", "--data", backend.data, "--to", target, code=1)
     check("files of the check", report["files"],
-          json.loads(peer.call("restore", "--check", target, "--json", timeout=300))["files"])
-    peer.call("restore", target, "--data", data, timeout=300)
+          json.loads(peer.call("restore", "--check", target, "--json"))["files"])
+    peer.call("restore", target, "--data", data)
     if number == 0:
         peer.call("restore", target, "--data", data, code=1)
     check_stores(data)
@@ -253,7 +253,7 @@ def play(peer):
     for author in authors:
         author.is_over.set()
     for author in authors:
-        author.join(60)
+        author.join(HANG)
         if author.fault:
             raise author.fault
     posts = [post for author in authors for post in author.acknowledged]

@@ -1,6 +1,7 @@
 """Opens the sockets of a crowd: followers of many addresses, and phones of one address, up to the maximums.
 
-The numbers of make test are small. With more descriptors than the shell's limit it measures a real crowd:
+The numbers of make test are small, so that a busy machine opens all sockets before the first is dropped for its
+silence of a minute. With more descriptors than the shell's limit it measures a real crowd:
     ulimit -n 60000; python3 Tests/Peers/crowd.py .build/release/holdfast --sockets 25000 --addresses 60 --phones 2000
 """
 import resource
@@ -14,9 +15,9 @@ SPARE = 200  # descriptors of this program besides those of the sockets
 
 
 def add(parser):
-    parser.add_argument("--sockets", type=int, default=600, help="followers (600)")
+    parser.add_argument("--sockets", type=int, default=200, help="followers (200)")
     parser.add_argument("--addresses", type=int, default=6, help="their addresses, 127.0.0.2 and so on (6)")
-    parser.add_argument("--phones", type=int, default=300, help="phones of one address (300)")
+    parser.add_argument("--phones", type=int, default=100, help="phones of one address (100)")
     parser.add_argument("--descriptors", type=int, help="the limit of the backend (5,000 more than sockets)")
 
 
@@ -121,7 +122,7 @@ class Crowd:
             each.close()
         self.until('holdfast_ceiling_used{ceiling="streams"}', 0)
         self.until('holdfast_ceiling_used{ceiling="phones"}', 0)
-        self.backend.stop(timeout=30)
+        self.backend.stop()
         self.peer.log.flush()
         with open(self.peer.path("log"), encoding="utf-8") as log:
             warned = "few_descriptors" in log.read()

@@ -10,7 +10,7 @@ import signal
 import uuid
 import warnings
 
-from peer import Broken, check, end_with_parent, main
+from peer import HANG, Broken, check, end_with_parent, main
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.exceptions import ConnectionClosed  # noqa: E402
@@ -19,8 +19,8 @@ from websockets.legacy.server import serve  # noqa: E402
 STAMP = "2026-01-18T20:00:00Z"
 
 
-# A prompt is unsure after this time-out without an event. A run waits four times as long.
-ANSWER_TIMEOUT, WAIT = "15s", 60
+# A prompt is unsure after this time-out without an event. Cases where none is have a longer one.
+UNSURE_AFTER = 30
 
 
 class Server:
@@ -159,12 +159,12 @@ class Killed(Server):
         return None
 
 
-async def run(peer, url, folder, prompts, shown, states, wait, is_killed=False):
+async def run(peer, url, folder, prompts, shown, states, answer_timeout, is_killed=False):
     """Runs the client once, and returns its exit status, or None if it was killed."""
     child = await asyncio.create_subprocess_exec(
         peer.program, "session", "--server", url, "--key-file", peer.path("key"), "--data",
-        folder, "--once", "--json", "--answer-timeout", ANSWER_TIMEOUT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=peer.log, preexec_fn=end_with_parent)
+        folder, "--once", "--json", "--answer-timeout", f"{answer_timeout}s", stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, stderr=peer.log, preexec_fn=end_with_parent)
     child.stdin.write("".join(prompt + "\n" for prompt in prompts).encode())
     child.stdin.close()
 
@@ -181,7 +181,7 @@ async def run(peer, url, folder, prompts, shown, states, wait, is_killed=False):
         await child.wait()
 
     try:
-        await asyncio.wait_for(read(), wait)
+        await asyncio.wait_for(read(), HANG)
     except asyncio.TimeoutError:
         pass
     if child.returncode is None:
@@ -196,11 +196,12 @@ async def play_case(peer, case, prompts):
     listener = await serve(server.serve, "127.0.0.1", 0, ping_interval=None, close_timeout=1)
     url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     folder, prompts_left = peer.path(case.__name__), prompts
+    answer_timeout = UNSURE_AFTER if case.unproven else HANG
     if case is Killed:
-        await run(peer, url, folder, prompts, shown, first, WAIT, True)
+        await run(peer, url, folder, prompts, shown, first, answer_timeout, True)
         prompts_left = []
     before = list(shown)
-    code = await run(peer, url, folder, prompts_left, shown, states, WAIT)
+    code = await run(peer, url, folder, prompts_left, shown, states, answer_timeout)
     listener.close()
     if case is Killed and shown[len(before):] == before:  # it was killed before it had stored what it showed
         shown = before

@@ -15,7 +15,7 @@ import uuid
 
 from identity_client import AUDIENCE, CLAIMS, ISSUER, Key, Provider, Session
 from message_wire import API, Wire
-from peer import Backend, ask, check, check_that, main
+from peer import HANG, Backend, ask, check, check_that, main
 from websockets.exceptions import ConnectionClosed
 
 USER = "ann/4711 é"  # a name that has to be percent-encoded
@@ -25,7 +25,7 @@ MESSAGES = 60
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=30)
+        super().__init__("localhost", timeout=HANG)
         self.path = path
 
     def connect(self):
@@ -44,7 +44,7 @@ class Operator:
         if self.place.startswith("unix:"):
             connection = UnixConnection(self.place.removeprefix("unix:"))
         else:
-            connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.place).netloc, timeout=30)
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.place).netloc, timeout=HANG)
         target = "/admin/" + "/".join(urllib.parse.quote(part, safe="") for part in path)
         if query:
             target += "?" + urllib.parse.urlencode(query)
@@ -101,7 +101,7 @@ async def code_of(stream):
                 await stream.recv()
         except ConnectionClosed as closed:
             return closed.code
-    return await asyncio.wait_for(read(), 60)
+    return await asyncio.wait_for(read(), HANG)
 
 
 async def lists(peer, backend, operator, wire, tokens):
@@ -138,7 +138,7 @@ async def posts(peer, operator, others):
     again = operator.ask("POST", "shops", "bakery", "messages", body=body)
     check("status of a post and of its repetition", (201, 200), (first[0], again[0]))
     check("message of both", first[2]["data"]["id"], again[2]["data"]["id"])
-    frame = json.loads(await asyncio.wait_for(others[0].recv(), 60))
+    frame = json.loads(await asyncio.wait_for(others[0].recv(), HANG))
     check("frame of the post", ("shop-bot", "The Shop", "Closed today"),
           (frame["user_id"], frame["username"], frame["message"]))
     check("another text with the key", 409,
@@ -194,11 +194,11 @@ async def erase(peer, backend, operator, wire, tokens, provider):
     else:
         seen = 0
         while seen < MESSAGES:
-            frame = json.loads(await asyncio.wait_for(follower.recv(), 60))
+            frame = json.loads(await asyncio.wait_for(follower.recv(), HANG))
             seen += frame.get("type") == "deleted"
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + HANG
     while (found := operator.get("jobs", job["id"]))["state"] != "done":
-        check_that("an erasure ends", time.monotonic() < limit, "within 60 s", found)
+        check_that("an erasure ends", time.monotonic() < limit, f"within {HANG} s", found)
         await asyncio.sleep(0.05)
     check("failure of the job", None, found["failure"])
     check("the job in the list", [job["id"]], [one["id"] for one in operator.all("jobs", "jobs")])
@@ -227,7 +227,7 @@ def over_tcp(peer):
     check("status with the token", 200, Operator(place, token).ask("GET", "connections")[0])
     status, _, body = Operator(place, token).ask("POST", "drain")
     check("a drain", (202, "draining"), (status, body["state"]))
-    check("exit status after a drain", 0, child.wait(20))
+    check("exit status after a drain", 0, child.wait(HANG))
 
 
 async def run(peer):
@@ -248,7 +248,7 @@ async def run(peer):
     await erase(peer, backend, operator, wire, tokens, provider)
     status, _, _ = operator.ask("POST", "drain")
     check("status of a drain", 202, status)
-    check("exit status after a drain", 0, backend.child.wait(20))
+    check("exit status after a drain", 0, backend.child.wait(HANG))
     over_tcp(peer)
     with open(peer.path("log"), encoding="utf-8", errors="replace") as file:
         acts = [json.loads(line) for line in file if '"event":"admin"' in line]

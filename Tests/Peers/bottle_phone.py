@@ -9,14 +9,13 @@ import signal
 import struct
 import time
 
-from peer import Broken, check, check_that, main
+from peer import HANG, Broken, check, check_that, main
 
 CLOCK_WAS_SET = 1577836800
 SERVICE = bytes.fromhex("6F75616B766174652D00"[:16] + "2D00000000000000")[::-1]
 BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 START, ACK = 1, 2
-LIMIT = 60  # the maximum number of seconds for an answer on this machine
 UNITS = [23, 24, 36, 37, 50, 51, 65, 100, 185, 247, 288, 289, 400, 515]  # maximum packet sizes
 
 
@@ -84,7 +83,7 @@ class Bottle:
 
     async def event(self, is_it):
         """Waits for a matching line of the bottle's output, and returns it."""
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + HANG
         while True:
             with open(self.peer.path(f"out-{self.runs}"), "rb") as file:
                 file.seek(self.read)
@@ -96,7 +95,7 @@ class Bottle:
                 if is_it(line):
                     return line
             check_that("a line of the bottle", time.monotonic() < until and self.child.poll() is None,
-                       f"within {LIMIT} s", f"none; exit status {self.child.poll()}")
+                       f"within {HANG} s", f"none; exit status {self.child.poll()}")
             await asyncio.sleep(0.005)
 
     def restart(self, action):
@@ -137,9 +136,9 @@ class Bottle:
             self.say("quit")
         else:
             self.child.send_signal(self.chance.choice([signal.SIGTERM, signal.SIGINT]))
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + HANG
         while self.child.poll() is None:
-            check_that("bottle virtual ends", time.monotonic() < until, f"within {LIMIT} s", "it runs")
+            check_that("bottle virtual ends", time.monotonic() < until, f"within {HANG} s", "it runs")
             await asyncio.sleep(0.01)
         check("exit status of bottle virtual", -9 if does_kill else 0, self.child.returncode)
 
@@ -174,7 +173,7 @@ class Phone:
             raise
         self.writer.write(frame)
 
-    async def frame(self, limit=LIMIT):
+    async def frame(self, limit=HANG):
         try:
             async with asyncio.timeout(limit):
                 kind, length = struct.unpack("<BH", await self.reader.readexactly(3))
@@ -212,14 +211,14 @@ class Phone:
         check_that("level, battery and flags", battery <= 100 and flags < 64, "in their bounds", (level, battery, flags))
         is_set = bool(flags & 1)
         check("whether the clock was set", is_set if self.bottle.is_set is None else self.bottle.is_set, is_set)
-        check_that("time of the bottle", time.time() - LIMIT < moment < time.time() + 3 if is_set else moment < CLOCK_WAS_SET,
+        check_that("time of the bottle", time.time() - HANG < moment < time.time() + 3 if is_set else moment < CLOCK_WAS_SET,
                    time.time() if is_set else "unset", moment)
         return {"number": number, "drunk": drunk, "is_set": is_set}
 
     async def connect(self):
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + HANG
         while True:
-            check_that("a link", time.monotonic() < until, f"within {LIMIT} s", "none")
+            check_that("a link", time.monotonic() < until, f"within {HANG} s", "none")
             while (await self.frame())[0] != 1:
                 pass
             does_restart = self.bottle.peer.draws("restart", 0.1)
@@ -277,7 +276,7 @@ class Phone:
 
     async def told(self, what):
         """Waits until a notified state contains the expected number of waiting records."""
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + HANG
         while self.state is None or self.state["number"] != len(self.bottle.waiting):
             check_that(f"the state after {what}", time.monotonic() < until, len(self.bottle.waiting), self.state)
             await self.frame()
@@ -466,7 +465,7 @@ class Phone:
         """Sends bytes that must end the connection, and waits for its end."""
         self.bottle.note(f"phone sends {content.hex()}")
         self.writer.write(content)
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + HANG
         try:
             while True:
                 check_that("a connection after a bad frame", time.monotonic() < until, "ended", "it stands")
@@ -526,9 +525,9 @@ async def gone(bottle, phone):
     check("a bottle that is gone", False, await is_there(bottle))
     await bottle.pour(bottle.chance.choice([0, 1, 5]))
     bottle.say("back")
-    until = time.monotonic() + LIMIT
+    until = time.monotonic() + HANG
     while not await is_there(bottle):
-        check_that("a bottle that is back", time.monotonic() < until, f"there within {LIMIT} s", "gone")
+        check_that("a bottle that is back", time.monotonic() < until, f"there within {HANG} s", "gone")
     bottle.peer.count("gone")
 
 

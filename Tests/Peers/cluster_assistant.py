@@ -8,7 +8,7 @@ import uuid
 import warnings
 import zlib
 
-from peer import ROOT, check, check_that, end_with_parent, sdk
+from peer import HANG, ROOT, check, check_that, end_with_parent, sdk
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.exceptions import ConnectionClosed, InvalidHandshake  # noqa: E402
@@ -17,7 +17,6 @@ from websockets.legacy.client import connect  # noqa: E402
 SCRIPT = os.path.join(ROOT, "Tests", "BackendTests", "MCP", "SDK", "assistant.py")
 BAD = (OSError, ConnectionClosed, InvalidHandshake, asyncio.TimeoutError)
 FIRST = datetime.datetime(2024, 1, 1)
-LIMIT = 90  # within how many seconds a call has its outcome: the limits of a question and of the balancer
 ENDED = ("Session not found", "Session terminated")  # of a session that the server does not know
 SIGNED_OUT = {"signed_out", "not_signed_in", "login_required", "unauthorized"}
 
@@ -47,10 +46,10 @@ class Phone:
         fields = {"Holdfast-Device": self.device}
         if self.token:
             fields["Holdfast-Resume"] = self.token
-        async with connect(f"ws://127.0.0.1:{self.world.front}/ws/phone", extra_headers=fields, open_timeout=5,
+        async with connect(f"ws://127.0.0.1:{self.world.front}/ws/phone", extra_headers=fields, open_timeout=HANG,
                            ping_interval=None, close_timeout=1, max_size=None) as socket:
             try:
-                await self.greet(json.loads(await asyncio.wait_for(socket.recv(), 10)))
+                await self.greet(json.loads(await asyncio.wait_for(socket.recv(), HANG)))
                 while True:
                     frame = json.loads(await asyncio.wait_for(socket.recv(), 80))
                     if frame["type"] == "connection_code":
@@ -126,7 +125,7 @@ class Assistant:
             sdk(), SCRIPT, f"http://127.0.0.1:{self.world.front}/mcp", "legacy", stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, stderr=peer.log, env=environment, limit=2**24, preexec_fn=end_with_parent)
         self.calls, self.last, self.is_lost = {}, 0, False
-        first = await asyncio.wait_for(self.child.stdout.readline(), 30)
+        first = await asyncio.wait_for(self.child.stdout.readline(), HANG)
         check_that("the SDK initializes a session", first, "a version", "its process ended")
         check("version of the SDK's session", "2025-11-25", json.loads(first)["version"])
         self.reader = asyncio.create_task(self.read())
@@ -147,9 +146,9 @@ class Assistant:
         line = {"id": number, "do": "call", "tool": tool, "arguments": arguments}
         self.child.stdin.write(json.dumps(line).encode() + b"\n")
         try:
-            answer = await asyncio.wait_for(asyncio.shield(future), LIMIT)
+            answer = await asyncio.wait_for(asyncio.shield(future), HANG)
         except asyncio.TimeoutError:
-            check(f"outcome of {tool} {arguments}", f"one within {LIMIT} s", "none")
+            check(f"outcome of {tool} {arguments}", f"one within {HANG} s", "none")
         if any(text in answer.get("failed", "") for text in ENDED):
             self.is_lost = True
         return answer
@@ -167,9 +166,9 @@ class Assistant:
         await self.start()
         if self.token and self.sends_token:
             return
-        limit, used = time.monotonic() + 30, None
+        limit, used = time.monotonic() + HANG, None
         while True:
-            check_that("a login with the pair that the phone shows", time.monotonic() < limit, "within 30 s", used)
+            check_that("a login with the pair that the phone shows", time.monotonic() < limit, f"within {HANG} s", used)
             pair = phone.pair
             if pair is None or pair == used:
                 await asyncio.sleep(0.05)

@@ -13,7 +13,7 @@ import time
 import nats_server
 from message_client import World
 from message_wire import Lost, Proxy, Wire, check
-from peer import Backend, haproxy, main
+from peer import HANG, Backend, haproxy, main
 from postgres import Database
 
 HAPROXY = """
@@ -22,6 +22,7 @@ global
 defaults
   mode http
   timeout connect 2s
+  timeout check 10s
   timeout client 75s
   timeout server 75s
   timeout tunnel 75s
@@ -113,7 +114,7 @@ class Cluster:
         for node in self.nodes:
             node.child.send_signal(signal.SIGTERM)
         for node in self.nodes:
-            check("exit status of serve after SIGTERM", 0, node.child.wait(15))
+            check("exit status of serve after SIGTERM", 0, node.child.wait(HANG))
 
 
 class ClusterWire(Wire):
@@ -183,7 +184,7 @@ class ClusterWorld(World):
                 node.kill()
             elif way == "stops":
                 node.child.send_signal(signal.SIGTERM)
-                check("exit status of serve after SIGTERM", 0, await asyncio.to_thread(node.child.wait, 15))
+                check("exit status of serve after SIGTERM", 0, await asyncio.to_thread(node.child.wait, HANG))
             elif way == "freezes":
                 node.child.send_signal(signal.SIGSTOP)
                 await asyncio.sleep(chance.choice([0.5, 3, 12]))

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 
-from peer import SHORT_WAITS, Broken, check, check_that, main
+from peer import HANG, SHORT_WAITS, Broken, check, check_that, main
 
 DAY = 86400
 QUANTITIES = {  # type: unit of the export, unit of the wire, factor
@@ -375,10 +375,10 @@ def sync(peer, store, url, secret):
                        stdout=open(peer.path(f"out-{store.run}"), "wb"))
     kill_after = None if store.is_calm or peer.chance.random() < 0.6 else peer.chance.uniform(0.05, 2)
     try:
-        return child.wait(kill_after or 90)
+        return child.wait(kill_after or HANG)
     except Exception:
         if kill_after is None:
-            raise Broken("health sync --once ends", "within 90 s", "it runs") from None
+            raise Broken("health sync --once ends", f"within {HANG} s", "it runs") from None
         store.killed.add(store.run)
         child.send_signal(signal.SIGKILL)
         child.wait()

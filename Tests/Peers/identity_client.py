@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from message_wire import API
-from peer import Backend, Broken, check, check_that, main
+from peer import HANG, Backend, Broken, check, check_that, main
 from uploads import Uploader
 
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -160,7 +160,7 @@ class World:
         """Sends SIGHUP, and waits for events of the log."""
         before = self.events()
         os.kill(self.backend.child.pid, signal.SIGHUP)
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + HANG
         while not all(self.events().get(event, 0) > before.get(event, 0) for event in events):
             check_that("SIGHUP has an effect", time.monotonic() < limit, events, self.events())
             time.sleep(0.02)
@@ -183,7 +183,7 @@ class Session:
         self = cls()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.socket = await connect(f"ws://127.0.0.1:{world.backend.port}/session", extra_headers=headers,
-                                    max_size=None, open_timeout=60, ping_interval=None)
+                                    max_size=None, open_timeout=HANG, ping_interval=None)
         check("first message of the server", "hello", (await self.receive())["type"])
         frame = {"type": "connect", "session_id": client, "protocol_version": "0.4.0"}
         await self.say(frame | ({"api_key": key} if key else {}))
@@ -195,7 +195,7 @@ class Session:
         await self.socket.send(json.dumps(frame))
 
     async def receive(self):
-        return json.loads(await asyncio.wait_for(self.socket.recv(), 60))
+        return json.loads(await asyncio.wait_for(self.socket.recv(), HANG))
 
     async def await_type(self, name):
         while (frame := await self.receive())["type"] != name:
@@ -405,7 +405,7 @@ def check_absence(world):
     check_that("Retry-After before any key", wait.isdigit() and 1 <= int(wait) <= 12, "1 to 12 s", wait)
     world.expect("a forged token before any key", 401, forge({"alg": "none"}, provider.claims("ann"), lambda _: b""))
     world.expect("a token of the data directory", 200, world.backend.token("ann"))
-    provider.status, limit = 200, time.monotonic() + int(wait) + 60
+    provider.status, limit = 200, time.monotonic() + HANG
     while world.ask(token)[0] != 200:
         check_that("a token once keys are there", time.monotonic() < limit, "200", "503")
         time.sleep(0.2)
@@ -445,9 +445,9 @@ def play(peer):
     provider = Provider()
     provider.keys = [Key("RS256"), Key("PS256"), Key("ES256"), Key("EdDSA")]
     world = World(peer, provider, "--jwks-url", provider.url)
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + HANG
     while world.ask(provider.token("ann"))[0] == 503:
-        check_that("the first keys", time.monotonic() < limit, "within 60 s", "503")
+        check_that("the first keys", time.monotonic() < limit, f"within {HANG} s", "503")
     check_algorithms(world)
     check_claims(world)
     check_forgeries(world)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 
-from peer import Broken, check_that, end_with_parent, installed, wait_for
+from peer import HANG, Broken, check_that, end_with_parent, installed, wait_for
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_NETWORK = 0x40000000
@@ -104,9 +104,9 @@ class Machine:
             stdout=peer.log, stderr=peer.log, preexec_fn=end_with_parent)
         peer.children.append(child)
         self.first = None
-        wait_for("the machine starts", 30, lambda: self.find(child))
+        wait_for("the machine starts", HANG, lambda: self.find(child))
         self.connect()
-        state = wait_for("the service manager starts", 60, self.state)  # "degraded" if a unit failed
+        state = wait_for("the service manager starts", HANG, self.state)  # "degraded" if a unit failed
         check_that("state of the service manager", state == "running", "running",
                    f"{state}: {self.run('systemctl --failed --no-pager --plain', check=False)}")
 
@@ -132,7 +132,7 @@ class Machine:
         state = self.run("systemctl is-system-running", check=False).strip()
         return state if state in ("running", "degraded") else None
 
-    def run(self, script, check=True, timeout=120, folder="/root", **environment):
+    def run(self, script, check=True, timeout=HANG, folder="/root", **environment):
         """Runs a script in the machine, as its root. Returns what it printed."""
         variables = {"HOME": "/root", "PATH": PATH, "LANG": "C.UTF-8", **environment}
         words = ["nsenter", f"--target={self.first}", "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup",
@@ -168,6 +168,6 @@ class Machine:
         def is_empty():
             with open(os.path.join(self.cgroup, "cgroup.events"), encoding="ascii") as file:
                 return "populated 0" in file.read()
-        wait_for("the processes of the machine end", 20, is_empty)
+        wait_for("the processes of the machine end", HANG, is_empty)
         for folder, _, _ in os.walk(self.cgroup, topdown=False):
             os.rmdir(folder)

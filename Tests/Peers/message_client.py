@@ -17,9 +17,9 @@ from message_cases import absences, ending, large, refusals, speaks_plain, witho
 from message_disk import Disk, enter
 from message_followers import Follower, Original
 from message_phone import Phone
-from message_wire import (API, CALM, ORIGINAL, SHOP, Lost, Proxy, Wire, check, check_message, check_order, check_that,
+from message_wire import (API, ORIGINAL, SHOP, Lost, Proxy, Wire, check, check_message, check_order, check_that,
                           make_token, moment, offset, split)
-from peer import Backend, Broken, main
+from peer import HANG, Backend, Broken, main
 
 ROOM = 1 << 16  # the free space below which a store counts as full
 
@@ -50,10 +50,10 @@ class Writer:
 
     async def send(self, method, path, body=None, key=None):
         """Repeats a request until it is answered. Returns the answer, and the earlier attempts."""
-        peer, doubts, limit = self.world.peer, 0, time.monotonic() + 60
+        peer, doubts, limit = self.world.peer, 0, time.monotonic() + HANG
         fields = {"Idempotency-Key": key} if key else {}
         while True:
-            check_that(f"{method} {path} is answered", time.monotonic() < limit, "within 60 s", "not at all")
+            check_that(f"{method} {path} is answered", time.monotonic() < limit, f"within {HANG} s", "not at all")
             try:
                 if key and peer.draws("twice", 0.05):
                     answer = await self.twice(method, path, body, fields)
@@ -321,12 +321,12 @@ class World:
 
     async def steadily(self, *arguments):
         """Fetches a page, again if it is lost."""
-        limit = time.monotonic() + 90
+        limit = time.monotonic() + HANG
         while True:
             try:
                 return await self.page(*arguments)
             except Lost as error:
-                check_that("a page is answered", time.monotonic() < limit, "within 90 s", repr(error))
+                check_that("a page is answered", time.monotonic() < limit, f"within {HANG} s", repr(error))
                 await asyncio.sleep(0.1)
 
     async def walk(self, token, way, start, has_events, limit):
@@ -386,9 +386,9 @@ class World:
                 self.peer.count("kills")
             elif "restarts" not in self.peer.without:
                 self.backend.child.send_signal(signal.SIGTERM)
-                limit = time.monotonic() + 15
+                limit = time.monotonic() + HANG
                 while self.backend.child.poll() is None:
-                    check_that("serve ends after SIGTERM", time.monotonic() < limit, "in 15 s", "runs")
+                    check_that("serve ends after SIGTERM", time.monotonic() < limit, f"in {HANG} s", "runs")
                     await asyncio.sleep(0.02)
                 check("exit status of serve after SIGTERM", 0, self.backend.child.returncode)
                 self.peer.count("restarts")
@@ -436,12 +436,12 @@ class World:
         self.disk.empty()
         if is_killed and self.backend.child.poll() is not None:
             self.backend.start()
-        self.up_since, limit = time.monotonic(), time.monotonic() + 60
+        self.up_since, limit = time.monotonic(), time.monotonic() + HANG
         while (answer := await self.probe(token)).status == 503:
-            check_that("a post once there is space", time.monotonic() < limit, "accepted in 60 s", answer)
+            check_that("a post once there is space", time.monotonic() < limit, f"accepted in {HANG} s", answer)
             await asyncio.sleep(0.05)
         while (health := await self.wire.ask("GET", "/healthz", None)).status != 200:
-            check_that("/healthz once there is space", time.monotonic() < limit + 60, "200 in two minutes", health)
+            check_that("/healthz once there is space", time.monotonic() < limit + HANG, f"200 in {2 * HANG} s", health)
             await asyncio.sleep(0.1)
         self.peer.count("full disks")
         self.peer.count("503 on full disks", refused)
@@ -470,8 +470,8 @@ class World:
 
     @staticmethod
     async def patiently(look):
-        """Repeats a check for up to a minute, since a busy machine takes longer."""
-        limit = time.monotonic() + 60
+        """Repeats a check until it holds, since a busy machine takes longer."""
+        limit = time.monotonic() + HANG
         while True:
             try:
                 return look()
@@ -503,7 +503,7 @@ class World:
     async def settle(self, followers):
         """Waits until followers know what the server has, and compares all states."""
         self.head = (await self.steadily(self.token("wes"), {"page": 1, "limit": 1}, False))["head"]
-        self.limit, self.is_calm, self.proxy.is_calm = time.monotonic() + CALM, True, True
+        self.limit, self.is_calm, self.proxy.is_calm = time.monotonic() + HANG, True, True
         await asyncio.gather(*followers)
         await self.compare()
 

@@ -4,8 +4,9 @@ import json
 import os
 import time
 
-from message_wire import (BAD, CALM, Lost, ORIGINAL, SHOP, bodies, check, check_frame, check_order, check_that,
+from message_wire import (BAD, Lost, ORIGINAL, SHOP, bodies, check, check_frame, check_order, check_that,
                           moment, offset, split, version)
+from peer import HANG
 
 
 class Again(Exception):
@@ -41,23 +42,22 @@ class Follower:
         return f"{self.epoch}:{self.cursor}"
 
     async def run(self):
-        failures, world = 0, self.world
+        world, limit = self.world, time.monotonic() + HANG
         while not (world.is_calm and self.is_done()):
             try:
                 await self.live()
-                failures = 0
+                limit = time.monotonic() + HANG
             except Again:
                 world.peer.count("new logs")
                 self.forget()
                 if os.path.exists(self.file):
                     os.remove(self.file)
             except BAD as error:
-                failures += 1
-                check_that("a connection to a backend that runs", failures < 80, "one", repr(error))
+                check_that("a connection to a backend that runs", time.monotonic() < limit, "one", repr(error))
                 await asyncio.sleep(0.1)
             if world.is_calm:
                 check_that("the follower with events reaches the head", time.monotonic() < world.limit,
-                           f"{world.head} within {CALM} s", self.place)
+                           f"{world.head} within {HANG} s", self.place)
                 continue
             if self.cursor is not None and self.chance.random() < 0.7:
                 self.save()
@@ -394,15 +394,14 @@ class Original:
         return False
 
     async def run(self):
-        world, failures = self.world, 0
+        world, limit = self.world, time.monotonic() + HANG
         while True:
             try:
                 if await self.live():
                     return
-                failures = 0
+                limit = time.monotonic() + HANG
             except BAD as error:
-                failures += 1
-                check_that("a connection to a backend that runs", failures < 80, "one", repr(error))
+                check_that("a connection to a backend that runs", time.monotonic() < limit, "one", repr(error))
             await asyncio.sleep(self.chance.choice([0.05, 0.05, 1, 3]) * (not world.is_calm))
 
     async def refresh(self):

@@ -9,8 +9,8 @@ import subprocess
 import time
 
 from message_outbox import NAME, Outbox
-from message_wire import CALM, SHOP, check, check_that, moment, offset, split
-from peer import SHORT_WAITS, Broken
+from message_wire import SHOP, check, check_that, moment, offset, split
+from peer import HANG, SHORT_WAITS, Broken
 
 WAITS = [*SHORT_WAITS, "--set", "standby.interval=1s", "--set", "standby.probe=2s", "--set", "standby.slowProbe=2s"]
 ALL = 10_000
@@ -109,9 +109,9 @@ class Run:
         if self.child.poll() is None:
             self.child.send_signal(number)
             self.child.send_signal(signal.SIGCONT)
-        limit = time.monotonic() + 15
+        limit = time.monotonic() + HANG
         while self.child.poll() is None:
-            check_that(f"holdfast stream ends after signal {number}", time.monotonic() < limit, "in 15 s", "it runs")
+            check_that(f"holdfast stream ends after signal {number}", time.monotonic() < limit, f"in {HANG} s", "it runs")
             await asyncio.sleep(0.02)
         await self.reading
         if number == signal.SIGTERM:
@@ -293,11 +293,11 @@ class Phone:
 
     async def wait(self, what, test):
         """Waits until a test returns nothing. Otherwise it returns (expected, actual)."""
-        limit = time.monotonic() + CALM
+        limit = time.monotonic() + HANG
         while problem := await test():
             if self.run_now.reading.done():
                 self.run_now.reading.result()
-            check_that(f"{what} within {CALM} s", time.monotonic() < limit, *problem)
+            check_that(f"{what} within {HANG} s", time.monotonic() < limit, *problem)
             await asyncio.sleep(0.3)
 
     async def server_list(self):
@@ -374,7 +374,7 @@ class Phone:
         whole = await self.server_list()
         run = self.begin(["--from", "all", "--once"], {"plain"})
         await run.reading
-        check("exit status of stream --once", 0, run.child.wait(10))
+        check("exit status of stream --once", 0, run.child.wait(HANG))
         check("messages of a process", sorted((m["id"], m["message"]) for m in whole), sorted(
             (name, m["message"]) for name, m in run.messages.items()))
         problem = self.differ(whole, (await self.history())[0])

@@ -13,12 +13,11 @@ import urllib.parse
 import uuid
 
 from message_disk import Disk, enter
-from peer import Backend, Broken, check, check_that, main
+from peer import HANG, Backend, Broken, check, check_that, main
 
 API, SHOP = "/api/v1/auth/shops", "bakery"
 EVENTS = {"Holdfast-Events": "1"}
 LONGEST = 4_000  # bytes of a text
-CALM = 60  # how many seconds readers may take once nothing changes
 
 
 def add(parser):
@@ -41,7 +40,7 @@ class Client:
         for attempt in range(5):
             try:
                 if self.connection is None:
-                    self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                    self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
                 self.connection.request(method, path, None if body is None else json.dumps(body), {
                     "Authorization": f"Bearer {self.token}", **(fields or {})})
                 response = self.connection.getresponse()
@@ -273,17 +272,17 @@ class Retention:
         self.wait_for_removal()
         self.stop.set()
         for thread in threads:
-            thread.join(CALM)
+            thread.join(HANG)
         if self.failures:
             raise self.failures[0] if isinstance(self.failures[0], Broken) else Broken.of(self.failures)
         self.finish([*readers, late])
 
     def wait_for_removal(self):
         """Writes on until something was removed."""
-        end = time.monotonic() + CALM
+        end = time.monotonic() + HANG
         while not self.stop.is_set() and float(
                 self.metrics()["holdfast_retention_removed_messages_total"]) == 0:
-            check_that("messages are removed", time.monotonic() < end, f"within {CALM} s", "none")
+            check_that("messages are removed", time.monotonic() < end, f"within {HANG} s", "none")
             time.sleep(0.2)
 
     def finish(self, readers):

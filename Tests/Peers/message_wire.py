@@ -10,7 +10,7 @@ import urllib.parse
 import uuid
 import warnings
 
-from peer import check, check_that
+from peer import HANG, check, check_that
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatusCode  # noqa: E402
@@ -19,7 +19,6 @@ from websockets.legacy.client import connect  # noqa: E402
 API = "/api/v1/auth/shops"
 SHOP = "bakery"
 FRAME = 10_240
-CALM = 60  # how many seconds followers may take once nothing changes
 MEMBERS = {"id", "shop_id", "user_id", "username", "message", "created_at", "updated_at", "is_edited",
            "parent_id", "position"}
 ORIGINAL = ("id", "shop_id", "user_id", "username", "message", "created_at", "updated_at", "is_edited")
@@ -69,7 +68,7 @@ class Wire:
 
     def ask_now(self, method, path, token, body, fields, lose, port):
         begun = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG)
         try:
             named = {**fields, **({"Authorization": f"Bearer {token}"} if token else {})}
             if body is not None and not isinstance(body, bytes):
@@ -97,7 +96,7 @@ class Wire:
             url += "?" + urllib.parse.urlencode({"token": token})
         elif token:
             named["Authorization"] = f"Bearer {token}"
-        return await connect(url, extra_headers=named, max_size=None, open_timeout=10, ping_interval=None,
+        return await connect(url, extra_headers=named, max_size=None, open_timeout=HANG, ping_interval=None,
                              close_timeout=2, **options)
 
 

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from peer import check_that, end_with_parent
+from peer import HANG, check_that, end_with_parent
 
 
 def program():
@@ -32,13 +32,13 @@ class Nats:
         self.child = subprocess.Popen(
             [program(), "-a", "127.0.0.1", "-p", str(self.port)], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log, preexec_fn=end_with_parent)
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + HANG
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             except OSError:
-                check_that("NATS starts", time.monotonic() < limit and self.child.poll() is None, "within 60 s",
+                check_that("NATS starts", time.monotonic() < limit and self.child.poll() is None, f"within {HANG} s",
                            "it does not accept connections")
                 time.sleep(0.05)
 

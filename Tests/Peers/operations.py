@@ -19,7 +19,7 @@ from hook_server import Operator
 from identity_client import ISSUER, Key, Provider
 from machine import Machine, leave_network
 from message_wire import API
-from peer import ROOT, Broken, check, check_that, main, wait_for
+from peer import HANG, ROOT, Broken, check, check_that, main, wait_for
 
 warnings.simplefilter("ignore", DeprecationWarning)
 from websockets.exceptions import ConnectionClosed  # noqa: E402
@@ -175,7 +175,7 @@ class World:
     def ask(self, path, user=None, body=None, plain=False):
         """Sends a request to the backend under its name. Returns the status and the body of the answer."""
         kind = http.client.HTTPConnection if plain else http.client.HTTPSConnection
-        connection = kind(NAMES[0], timeout=30, **({} if plain else {"context": self.authority.tls}))
+        connection = kind(NAMES[0], timeout=HANG, **({} if plain else {"context": self.authority.tls}))
         connection._create_connection = lambda place, *rest: socket.create_connection(
             (self.machine.inside, place[1]), *rest)
         try:
@@ -231,7 +231,7 @@ class World:
         def ask():
             text = self.machine.run(f"curl -s '127.0.0.1:9090/api/v1/{path}'", check=False)
             return text.startswith("{") and holds(json.loads(text)["data"])
-        wait_for(f"Prometheus tells {path}", 60, ask, every=0.5)
+        wait_for(f"Prometheus tells {path}", HANG, ask, every=0.5)
 
     def decided(self):
         secret = self.machine.run("cat /var/lib/holdfast/hook-secret").strip()
@@ -257,16 +257,16 @@ class World:
                 self.codes.append(closed.code)
 
         threading.Thread(target=lambda: asyncio.run(follow()), daemon=True).start()
-        check_that("a socket of ann", opened.wait(30), "it opens within 30 s", "none")
+        check_that("a socket of ann", opened.wait(HANG), f"it opens within {HANG} s", "none")
 
     def acted(self):
         for words in ("ann", "closed 1"):
             check_that("output of admin", words in self.output, words, self.output)
-        wait_for("ann's socket is closed", 10, lambda: self.codes)
+        wait_for("ann's socket is closed", HANG, lambda: self.codes)
         check("close code of ann's socket", [4403], self.codes)
         # The command begins a job, which goes on after the socket was closed.
         jobs = "sudo holdfast admin jobs --data /var/lib/holdfast"
-        wait_for("the end of the erasure", 30, lambda: "done" in self.machine.run(jobs), every=0.5)
+        wait_for("the end of the erasure", HANG, lambda: "done" in self.machine.run(jobs), every=0.5)
         self.machine.run("! sudo grep -rqa 'text one' /var/lib/holdfast/")
         texts = self.ask(f"{API}/bakery/messages", "bob")[1].decode()
         check_that("messages", "Closed today" in texts and "text one" not in texts, "only that of shop-bot", texts)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from peer import check_that, end_with_parent
+from peer import HANG, check_that, end_with_parent
 
 ROOT = "/usr/lib/postgresql"
 
@@ -42,7 +42,7 @@ class Server:
                  "shared_buffers=32MB", "wal_retrieve_retry_interval=200ms",
                  "wal_receiver_status_interval=1s", *self.settings]
         options = [part for word in words for part in ("-c", word)]
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + HANG
         while True:  # children of a killed server may still hold its files
             self.child = subprocess.Popen(
                 [*self.database.command("postgres"), "-D", f"{self.path}/data", *options],
@@ -54,7 +54,7 @@ class Server:
                     subprocess.Popen(["cat"], stdin=self.child.stderr, stdout=log, preexec_fn=end_with_parent)
                     return
             self.child.wait()
-            check_that("PostgreSQL starts", time.monotonic() < limit, "within 20 s", "it ends")
+            check_that("PostgreSQL starts", time.monotonic() < limit, f"within {HANG} s", "it ends")
             time.sleep(0.1)
 
     def kill(self):
@@ -65,9 +65,9 @@ class Server:
     def kill_all(self):
         """Kills the server, and waits for the processes that work for it."""
         self.kill()
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + HANG
         while processes(f"{self.path}/data"):
-            check_that("processes of a killed PostgreSQL end", time.monotonic() < limit, "within 20 s", "they run")
+            check_that("processes of a killed PostgreSQL end", time.monotonic() < limit, f"within {HANG} s", "they run")
             time.sleep(0.02)
 
     def freeze(self, seconds):
@@ -157,9 +157,9 @@ class Database:
         self.wait_for("streaming|sync")
 
     def wait_for(self, state):
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + HANG
         while (found := self.primary.ask("SELECT state, sync_state FROM pg_stat_replication")) != state:
-            check_that("state of a standby", time.monotonic() < limit, f"{state} within 20 s", found)
+            check_that("state of a standby", time.monotonic() < limit, f"{state} within {HANG} s", found)
             time.sleep(0.05)
 
     def restart(self):

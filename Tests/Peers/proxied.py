@@ -13,7 +13,7 @@ import subprocess
 import time
 import warnings
 
-from peer import ROOT, Backend, Broken, check, check_that, end_with_parent, free_port
+from peer import HANG, ROOT, Backend, Broken, check, check_that, end_with_parent, free_port
 from message_wire import API, SHOP
 
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -58,19 +58,19 @@ class Proxied:
             words, stdin=subprocess.DEVNULL, stdout=self.peer.log, stderr=self.peer.log,
             env={**os.environ, **environment}, preexec_fn=end_with_parent)
         self.peer.children.append(child)
-        end = time.monotonic() + 20
+        end = time.monotonic() + HANG
         while time.monotonic() < end and child.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             except OSError:
                 time.sleep(0.05)
-        raise Broken(f"{words[0]} listens with the shipped file", "within 20 s", child.poll())
+        raise Broken(f"{words[0]} listens with the shipped file", f"within {HANG} s", child.poll())
 
     def ask(self, method, path, body=None, fields=None, source="127.0.0.1"):
         """Returns the status and the body of an answer."""
         connection = http.client.HTTPSConnection(
-            "localhost", self.port, timeout=30, context=self.tls, source_address=(source, 0))
+            "localhost", self.port, timeout=HANG, context=self.tls, source_address=(source, 0))
         connection._create_connection = lambda _, *rest: socket.create_connection(("127.0.0.1", self.port), *rest)
         try:
             connection.request(method, path, body, fields or {})
@@ -94,7 +94,7 @@ class Proxied:
             status, answer = await asyncio.to_thread(
                 self.ask, "POST", f"{API}/messages", body, self.fields())
             check(f"status of a post: {answer[:200]!r}", 201, status)
-            frame = json.loads(await asyncio.wait_for(stream.recv(), 60))
+            frame = json.loads(await asyncio.wait_for(stream.recv(), HANG))
             check("the message on the stream", text, frame["message"])
             self.peer.count("messages")
         await stream.close()
@@ -131,7 +131,7 @@ class Proxied:
         status = self.ask("GET", f"{API}/{SHOP}/messages", fields=self.fields())[0]
         check("status without a backend", 502, status)
         self.backend.start()
-        end = time.monotonic() + 20
+        end = time.monotonic() + HANG
         while status != 200 and time.monotonic() < end:
             status = self.ask("GET", f"{API}/{SHOP}/messages", fields=self.fields())[0]
         check("status after a restart of the backend", 200, status)

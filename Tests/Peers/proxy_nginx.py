@@ -4,7 +4,7 @@ import ssl
 import time
 
 from message_wire import API
-from peer import check, check_that, free_port, installed, main
+from peer import HANG, check, check_that, free_port, installed, main
 from proxied import Proxied, shipped
 
 
@@ -30,11 +30,11 @@ def play(peer):
 
 def check_log(peer, port):
     """The log has the path of a request, and not its query."""
-    client = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=ssl._create_unverified_context())
+    client = http.client.HTTPSConnection("127.0.0.1", port, timeout=HANG, context=ssl._create_unverified_context())
     client.request("GET", f"{API}/bakery/messages/paginated?token=hush-hush", headers={"Host": "localhost"})
     check("status of a wrong token in the query", 401, client.getresponse().status)
     client.close()
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + HANG
     while f"GET {API}/bakery/messages/paginated HTTP/1.1" not in (log := read(peer.path("access"))):
         check_that("log of nginx", time.monotonic() < limit, "the request", log[-400:])
         time.sleep(0.05)

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from peer import Broken, ask, check, check_that, end_with_parent, main
+from peer import HANG, Broken, ask, check, check_that, end_with_parent, main
 
 # Puts the descriptors in the first argument to 3 and following, as systemd does, and runs the rest.
 PASS = """
@@ -57,7 +57,7 @@ class Service:
         check_that("holdfast serve starts", line, "a line with its address", "".join(self.log)[-400:])
         return json.loads(line)
 
-    def logged(self, event, within=10):
+    def logged(self, event, within=HANG):
         """Waits for a line of the log."""
         end = time.monotonic() + within
         while time.monotonic() < end:
@@ -71,10 +71,10 @@ class Service:
         if number:
             self.child.send_signal(number)
         try:
-            check("exit status of serve", status, self.child.wait(30))
+            check("exit status of serve", status, self.child.wait(HANG))
         except subprocess.TimeoutExpired:
-            raise Broken("serve ends", "within 30 s", "it runs") from None
-        self.reader.join(10)
+            raise Broken("serve ends", f"within {HANG} s", "it runs") from None
+        self.reader.join(HANG)
         return "".join(self.log)
 
 
@@ -86,7 +86,7 @@ class Notices:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(path)
 
-    def next(self, within=30):
+    def next(self, within=HANG):
         """Returns the variables of the next report; None if there is none in time."""
         self.socket.settimeout(within)
         try:
@@ -101,10 +101,10 @@ class Notices:
             if found != {"WATCHDOG": "1"}:
                 check("the variables of a report", sorted(names), sorted(found))
                 return found
-        raise Broken("a report", names, "none within 30 s")
+        raise Broken("a report", names, f"none within {HANG} s")
 
-    def pings(self, count, within):
-        end = time.monotonic() + within
+    def pings(self, count):
+        end = time.monotonic() + HANG
         while count and (left := end - time.monotonic()) > 0:
             count -= self.next(left) == {"WATCHDOG": "1"}
         return count == 0
@@ -126,12 +126,12 @@ def reports(peer):
     url = service.listening()["url"]
     check("the status of a service", f"serves at {url}", ready["STATUS"])
     check("status when the service is ready", 200, ask(int(url.rsplit(":", 1)[1]), "GET", "/healthz")[0])
-    check_that("reports to the watchdog", notices.pings(50, 60), "50", "fewer")
+    check_that("reports to the watchdog", notices.pings(50), "50", "fewer")
     service.child.send_signal(signal.SIGSTOP)
     while notices.next(WATCHDOG):
         pass
     service.child.send_signal(signal.SIGCONT)
-    check_that("reports to the watchdog after a stop", notices.pings(2, 60), "2", "fewer")
+    check_that("reports to the watchdog after a stop", notices.pings(2), "2", "fewer")
     for text, end in [('{"removed":[]}', ""), ("{", "; the last reload failed, see the log"), ('{"removed":[]}', "")]:
         peer.write("data/removed.json", text)
         before = time.monotonic()
@@ -215,7 +215,7 @@ class Crowd:
     def end(self):
         self.is_over = True
         for thread in self.threads:
-            thread.join(60)
+            thread.join(HANG)
         check("refused connections and other answers during restarts", [], self.broken[:3])
 
 

@@ -3,7 +3,7 @@ import http.client
 import struct
 import zlib
 
-from peer import check, check_that
+from peer import HANG, check, check_that
 
 
 def make_image(mark, kind, size):
@@ -47,7 +47,7 @@ class Uploader:
 
     def ask(self, method, path, body=None, headers=None, cut=None, is_answer_read=True):
         """Returns status, headers, body and interim responses, or None if the request was cut."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=HANG)
         connection.response_class = Response
         try:
             connection.putrequest(method, path, skip_host="Host" in (headers or {}))

@@ -79,7 +79,7 @@ func ended(_ queue: BackgroundUploads) async {
 func upload(_ file: String) -> FileUpload { FileUpload(file: file, type: "t", bytes: 2) }
 
 /// Tests of background uploads. Each test has a daemon of its own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct UploadTests {
   @Test func `satisfies the contract of an upload queue`() async throws {
     let phone = try Phone(files: ["a", "b", "c"])
@@ -166,7 +166,7 @@ struct UploadTests {
     let told = Mailbox<UploadEvent>()
     await later.events { told.put($0) }
     _ = await later.running()
-    let event = try await told.next(within: .seconds(120))
+    let event = try await told.next(within: .seconds(600))
     guard case .failed(.local) = event.outcome else {
       Issue.record("\(event)")
       return
@@ -174,7 +174,7 @@ struct UploadTests {
     await ended(later)
     phone.daemon.answer { _ in .answer(200) }
     await later.enqueue([upload("a")])
-    #expect(try await told.next(within: .seconds(120)).outcome == .accepted)
+    #expect(try await told.next(within: .seconds(600)).outcome == .accepted)
     #expect(
       phone.daemon.requests.last?.url?.absoluteString == "https://b.example/api/sync")
     await later.stop()

@@ -49,7 +49,10 @@ struct BackendRig {
     configuration.log = { lines.append($0) }
     // The limits are high so that checks and clients can answer on a busy machine.
     (configuration.checkLimit, configuration.stepLimit) = (.seconds(3_600), .seconds(3_600))
-    configuration.policy.pongWait = .seconds(3_600)
+    let long = Duration.seconds(3_600)
+    (configuration.policy.pongWait, configuration.relay.pongWait) = (long, long)
+    (configuration.session.pongWait, configuration.session.connectWait) = (long, long)
+    configuration.relay.callLimit = long
     configure(&configuration)
     let stores: [(any SuspendableStore)?] = [store, relay]
     let backend = Backend(

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the maximum number of connections of operators, with clients that know only HTTP.
-@Suite(.timeLimit(.minutes(10))) struct OperatorConnectionsTests {
+@Suite(.timeLimit(.minutes(60))) struct OperatorConnectionsTests {
   /// Opens a connection for each word, then a further one. An idle one sends nothing, a kept one has
   /// had an answer, a half one sends half of a request, and a busy one waits for an answer.
   ///
@@ -24,7 +24,7 @@ import Testing
     import socket, sys
     def connect():
         made = socket.socket(socket.AF_UNIX)
-        made.settimeout(60)
+        made.settimeout(600)
         made.connect(sys.argv[2])
         return made
     def ask(made):

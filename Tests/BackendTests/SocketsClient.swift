@@ -38,7 +38,7 @@ final class SocketsClient {
     if var size = receiveBuffer {
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
     }
-    setReadTimeout(.seconds(120))
+    setReadTimeout(.seconds(600))
     let result = ipv6 ? connect6(port) : connect4(port)
     guard result == 0 else { throw Failure(call: "connect", errno: errno) }
   }

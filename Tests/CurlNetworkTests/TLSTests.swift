@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastCurlNetwork
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct TLSTests {
   static func trusting() async throws -> CurlNetwork {
     try CurlNetwork(CurlConfiguration(authorities: await Certificates.shared.value.authority))
@@ -99,9 +99,11 @@ struct TLSTests {
   @Test func `silence during the handshake is a TLS time-out for HTTP requests too`() async throws {
     let server = try TestServer { $0.drain() }
     let network = try await Self.trusting()
-    let failure = await failure { () async throws(LinkFailure) in
-      try await network.send(
-        .to("https://127.0.0.1:\(server.listener.port)", timeout: .milliseconds(150)))
+    let failure = await timeout(in: .tls) { limit in
+      await failure { () async throws(LinkFailure) in
+        try await network.send(
+          .to("https://127.0.0.1:\(server.listener.port)", timeout: limit))
+      }
     }
     #expect(failure == .timeout(.tls))
   }

@@ -8,7 +8,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the commands that change a message, and of replies.
-@Suite(.timeLimit(.minutes(10))) struct ChangeCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeCommandTests {
   /// Runs a command for the shop. Returns its outcome.
   private static func run(
     _ command: String, _ more: [String], in shop: CommandShop, as token: String? = nil
@@ -89,7 +89,7 @@ import Testing
       #expect(try await Self.run("edit", [id, " "], in: shop).status == 2)
       #expect(try await Self.run("edit", ["none", "x"], in: shop).status == 2)
       let admin = try await shop.backend.issueToken(
-        user: "boss", name: "BOSS", shops: [shop.shop], admin: [shop.shop], ttl: .seconds(60))
+        user: "boss", name: "BOSS", shops: [shop.shop], admin: [shop.shop], ttl: .seconds(3_600))
       #expect(try await Self.run("delete", [id], in: shop, as: admin).status == 0)
     }
   }
@@ -251,7 +251,7 @@ extension CommandShop {
     let answer = try await network.send(
       HTTPCall(
         method: "GET", url: url + "/api/v1/auth/shops/\(shop)/messages/paginated",
-        headers: [("Authorization", "Bearer \(try await token())")], timeout: .seconds(60),
+        headers: [("Authorization", "Bearer \(try await token())")], timeout: .seconds(600),
         maxBodyBytes: 1 << 20))
     let page = try #require(
       try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])

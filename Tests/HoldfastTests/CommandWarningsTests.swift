@@ -5,7 +5,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the warnings that commands print before they fail, or when there is nothing to show.
-@Suite(.timeLimit(.minutes(10))) struct CommandWarningsTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandWarningsTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test func `an unknown shop is reported, with the nearest stored one`() async throws {
@@ -97,7 +97,7 @@ import Testing
   func `reports that a proxy is not used for this machine`(url: String) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://[::1]:1", "--shop", "bakery", "--proxy", url, "--timeout",
-      "5s", "hello", environment: Self.token)
+      "60s", "hello", environment: Self.token)
     #expect(outcome.status == 6)
     #expect(outcome.errors.first == "holdfast send: --proxy is not used: ::1 is this machine")
     #expect(outcome.errors.last?.contains("the connection was refused") == true)

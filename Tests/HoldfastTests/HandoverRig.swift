@@ -90,7 +90,7 @@ actor HandoverRig {
       for body in sys.stdin.buffer:
         urllib.request.urlopen(urllib.request.Request("\(url)/api/v1/auth/shops/messages",
           data=body.strip(), headers={"Authorization": "Bearer \(writerToken)",
-          "Content-Type": "application/json"}), timeout=10).read()
+          "Content-Type": "application/json"}), timeout=600).read()
       """
     try await lab.run(
       in: .net, "python3", "-c", script, input: bodies.joined(separator: "\n"))

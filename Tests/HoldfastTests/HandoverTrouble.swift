@@ -18,7 +18,7 @@ enum HandoverTrouble: String {
   ///
   /// The work consists of starting the tools that cause the fault, posting, printing, and fetching
   /// missed messages.
-  static let work = Duration.seconds(20)
+  static let work = Duration.seconds(60)
 
   /// The maximum delay of a carrier report.
   ///

@@ -89,7 +89,7 @@ struct StreamBackendHarness {
       HTTPCall(
         method: "POST", url: direct + ShopRoute.send.path,
         headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
-        body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(120),
+        body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(600),
         maxBodyBytes: 65_536))
     #expect(response.status == 201)
   }
@@ -109,7 +109,7 @@ struct StreamBackendHarness {
       user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
     var call = HTTPCall(
       method: method, url: direct + path, headers: [("Authorization", "Bearer \(token)")],
-      timeout: .seconds(120), maxBodyBytes: 65_536)
+      timeout: .seconds(600), maxBodyBytes: 65_536)
     if let body {
       call.headers.append(("Content-Type", "application/json"))
       call.body = body
@@ -129,7 +129,7 @@ struct StreamBackendHarness {
     let response = try await network.send(
       HTTPCall(
         method: "GET", url: "\(direct)\(ShopRoute.paginated(shop).path)?page=1&limit=\(limit)",
-        headers: [("Authorization", "Bearer \(token)")], timeout: .seconds(120),
+        headers: [("Authorization", "Bearer \(token)")], timeout: .seconds(600),
         maxBodyBytes: 1 << 20))
     return try PageCodec.decode(response.body, shop: shop)
   }

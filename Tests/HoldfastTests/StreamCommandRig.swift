@@ -70,7 +70,7 @@ struct CommandShop {
           ("Authorization", "Bearer \(try await token("writer"))"),
           ("Content-Type", "application/json"),
         ],
-        body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(60),
+        body: NewMessage(shop: shop, text: text).encode(), timeout: .seconds(600),
         maxBodyBytes: 65_536))
     #expect(response.status == 201)
     return try Envelope.decodeMessage(response.body, shop: shop)

@@ -11,7 +11,7 @@ import Testing
 /// Tests of what belongs to no port: threads, references, exceptions, the end of a host.
 @Suite(
   .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), CompiledJava(),
-  .serialized, .timeLimit(.minutes(10)))
+  .serialized, .timeLimit(.minutes(60)))
 struct JavaMachineTests {
   @Test func `10,000 calls leave no reference behind`() async {
     let result = await #expect(
@@ -103,7 +103,7 @@ private func checkReferences(_ java: Java) async throws {
   try await everyCall(script, times: 1_000)
   // A task that ends after its call releases its references then.
   func left() throws -> Int { try #require(Int(try script.act("globals"))) }
-  let limit = ContinuousClock.now.advanced(by: .seconds(60))
+  let limit = ContinuousClock.now.advanced(by: .seconds(600))
   while try left() > before, .now < limit { await Task.yield() }
   #expect(try left() <= before)
   // The references of a thread that Swift attached end with each call.
@@ -220,7 +220,7 @@ private func checkThreads(_ java: Java) async throws {
 
 /// Waits until a condition is true, and fails after a minute.
 private func until(_ condition: String, _ isTrue: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(60)
+  let end = ContinuousClock.now + .seconds(600)
   while try !isTrue() {
     guard ContinuousClock.now < end else { throw ContractViolation("not true: \(condition)") }
     await Task.yield()

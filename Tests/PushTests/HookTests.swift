@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastPushHook
 
-@Suite(.timeLimit(.minutes(10))) struct `A hook` {
+@Suite(.timeLimit(.minutes(60))) struct `A hook` {
   /// Writes a shell script with these lines in a separate directory, and returns its path.
   private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
     // The file is written by another process. A file cannot be run (ETXTBSY) while it is open for
@@ -117,7 +117,7 @@ import Testing
     try await Shell.run(["mkfifo", scratch("ready"), scratch("go")])
     let path = try await program(
       "cd '\(scratch.path)'; echo up > ready; read x < go; exit 0", scratch)
-    let hook = HookSender(program: path, timeLimit: .seconds(120))
+    let hook = HookSender(program: path, timeLimit: .seconds(3_600))
     await withTaskGroup(of: PushOutcome.self) { group in
       for _ in 0..<HookSender.limit { group.addTask { await hook.send(.hook()) } }
       // Each hook reports that it is running.
@@ -129,7 +129,7 @@ import Testing
       _ = try? await Shell.run([
         "sh", "-c",
         "cd '\(scratch.path)'; exec 3<>go; for i in 1 2 3 4 5 6 7 8; do echo go >&3; done; "
-          + "timeout 60 sh -c 'while pgrep -f \"^/bin/sh \(path)\" >/dev/null; do :; done'",
+          + "timeout 600 sh -c 'while pgrep -f \"^/bin/sh \(path)\" >/dev/null; do :; done'",
       ])
       for await outcome in group { #expect(outcome == .delivered) }
     }

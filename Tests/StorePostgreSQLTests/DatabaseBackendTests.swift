@@ -75,7 +75,7 @@ struct DatabaseBackendTests {
     def ask(url, body=None, fields={}):
         request = urllib.request.Request(url, body, {**auth, **fields})
         try:
-            with urllib.request.urlopen(request, timeout=20) as response:
+            with urllib.request.urlopen(request, timeout=600) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
@@ -84,7 +84,7 @@ struct DatabaseBackendTests {
         return ask(node + "/api/v1/auth/shops/messages", body, {"Content-Type": "application/json"})
     def stream(node):
         place = urlsplit(node)
-        peer = socket.create_connection((place.hostname, place.port), 20)
+        peer = socket.create_connection((place.hostname, place.port), 600)
         key = base64.b64encode(os.urandom(16)).decode()
         peer.sendall(("GET /api/v1/auth/shops/bakery/messages/stream HTTP/1.1\\r\\nHost: x\\r\\n"
             "Upgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\n"
@@ -105,7 +105,7 @@ struct DatabaseBackendTests {
             if head[0] & 15 == 1:
                 return json.loads(body).get("message")
     def until(node, status):
-        for _ in range(150):
+        for _ in range(6_000):
             if ask(node + "/healthz/session")[0] == status:
                 return status
             time.sleep(0.1)
@@ -129,7 +129,7 @@ struct DatabaseBackendTests {
             "params": {"protocolVersion": "2025-11-25"}}).encode()
         del auth["Authorization"]
         request = urllib.request.Request(second + "/mcp", hello, mcp)
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=600) as response:
             mcp["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
         tools = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).encode()
         print(*[len(json.loads(ask(node + "/mcp", tools, mcp)[1])["result"]["tools"]) > 3
@@ -137,7 +137,7 @@ struct DatabaseBackendTests {
             ask(second + "/relay/lease", b"{}")[0])
         for node in (first, second):
             # The bus connects in the background, and again after it was late.
-            for _ in range(150):
+            for _ in range(6_000):
                 page = ask(node + "/metrics")[1].decode().splitlines()
                 if "holdfast_node_bus 1" in page:
                     break

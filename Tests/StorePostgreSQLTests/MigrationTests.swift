@@ -26,10 +26,10 @@ struct MigrationTests {
       \(Self.renewal);
       """)
     let dump = try ServerChoice.open(database.settings, applicationName: "dump", known: 0)
-    try dump.runScript("BEGIN; LOCK TABLE nodes IN ACCESS SHARE MODE", within: .seconds(10))
+    try dump.runScript("BEGIN; LOCK TABLE nodes IN ACCESS SHARE MODE", within: .seconds(600))
     let node = try await DatabaseNode.open(
       database.settings, in: scratch.path, NodeFacts(name: "new", address: "10.0.0.1:1"))
-    try dump.runScript("COMMIT", within: .seconds(10))
+    try dump.runScript("COMMIT", within: .seconds(600))
     let version = try database.rows("SELECT version, oldest_reader FROM schema_version")
     #expect(try version.map { [try $0.small(0), try $0.small(1)] } == [[Migrations.version, 1]])
     #expect(try database.rows(Self.renewal).count == 1)

@@ -169,7 +169,7 @@ struct TestDatabase {
   /// Executes statements on a connection of their own.
   func execute(_ sql: String) throws {
     let connection = try ServerChoice.open(settings, applicationName: "test", known: 0)
-    try connection.runScript(sql, within: .seconds(120))
+    try connection.runScript(sql, within: .seconds(600))
   }
 
   /// Returns the rows of a query.

@@ -10,7 +10,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct SignInTests {
   private static let steps =
     #""value_type":"STEPS","start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
@@ -103,7 +103,7 @@ struct SignInTests {
         process.endInput()
         return await CommandProcess.outcome(of: process)
       }
-      let login = try await authlab("login", "--no-color", "--timeout", "60")
+      let login = try await authlab("login", "--no-color", "--timeout", "600")
       #expect(login.status == 0, "\(login)")
       let scan = try await authlab("scan", "--format", "json", "--output", scratch("report.json"))
       #expect(scan.status == 0, "\(scan)")
@@ -121,7 +121,7 @@ struct SignInTests {
 /// Tests of the pages of the sign-in, in a headless browser.
 @Suite(
   .enabled(if: PageCheck.isInstalled, "\(PageCheck.remedy)"), .offThePool,
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(60)))
 struct SignInPageTests {
   @Test func `the pages work without JavaScript, in each size and color, and with a keyboard`()
     async throws

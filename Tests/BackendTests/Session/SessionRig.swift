@@ -162,6 +162,6 @@ struct NamedPipe {
   /// Waits until no program has the pipe open for writing. Returns false after 60 s.
   static func isLeft(_ descriptor: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: 0, revents: 0)
-    return unsafe poll(&watched, 1, 60_000) == 1 && watched.revents & Int16(POLLHUP) != 0
+    return unsafe poll(&watched, 1, 600_000) == 1 && watched.revents & Int16(POLLHUP) != 0
   }
 }

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests behind a proxy that injects faults, which hold for every dialer.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct FaultTests {
   private static func opened(_ proxy: FaultProxy) async throws -> Opened {
     let socket = await Opened(try newDialer(), .to("ws://127.0.0.1:\(proxy.port)/socket"))
@@ -39,11 +39,15 @@ struct FaultTests {
     try await proxy.set(.refuse)
     #expect(await Opened(try newDialer(), .to(url)).next() == .failed(.refused))
     try await proxy.set(.blackhole())
-    let silent = await Opened(try newDialer(), .to(url, openTimeout: .seconds(3)))
-    #expect(await silent.next() == .failed(.timeout(.upgrade)))
+    let silent = try await timeout(in: .upgrade) { limit in
+      await Opened(try newDialer(), .to(url, openTimeout: limit)).failure()
+    }
+    #expect(silent == .timeout(.upgrade))
     try await proxy.set(.blackhole(Blackhole(connects: .hang)))
-    let hanging = await Opened(try newDialer(), .to(url, openTimeout: .milliseconds(300)))
-    #expect(await hanging.next() == .failed(.timeout(.connect)))
+    let hanging = try await timeout(in: .connect) { limit in
+      await Opened(try newDialer(), .to(url, openTimeout: limit)).failure()
+    }
+    #expect(hanging == .timeout(.connect))
   }
 
   @Test func `messages survive a silence and a slow link`() async throws {

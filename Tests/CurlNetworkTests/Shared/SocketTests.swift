@@ -5,7 +5,7 @@ import HoldfastPorts
 import Testing
 
 /// Tests of sockets that hold for every dialer.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SocketTests {
   /// Returns a server that echoes text messages until the client closes the socket.
   static func echo(deflate: Bool = false) throws -> TestServer {
@@ -131,7 +131,7 @@ struct SocketTests {
     }
     #expect(taken >= .seconds(1))
     // The bound is far above one second, since the machine may be busy.
-    #expect(taken < .seconds(40))
+    #expect(taken < .seconds(60))
   }
 
   @Test func `a ping is answered and reported`() async throws {

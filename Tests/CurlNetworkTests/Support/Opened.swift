@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
 
 /// A requested socket and its events.
 final class Opened {
@@ -40,7 +41,7 @@ extension SocketRequest {
   /// Returns a request with a time-out that suffices even on a busy machine.
   static func to(
     _ url: String, headers: [(name: String, value: String)] = [],
-    query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(120),
+    query: [(name: String, value: String)] = [], openTimeout: Duration = WaitFailure.usualLimit,
     maxMessageBytes: Int = 1_048_576
   ) -> SocketRequest {
     SocketRequest(
@@ -54,7 +55,7 @@ extension HTTPCall {
   static func to(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [],
-    timeout: Duration = .seconds(120), maxBodyBytes: Int = 65_536
+    timeout: Duration = WaitFailure.usualLimit, maxBodyBytes: Int = 65_536
   ) -> HTTPCall {
     HTTPCall(
       method: method, url: url, headers: headers, query: query, body: body, timeout: timeout,
@@ -69,5 +70,21 @@ func failure<T>(_ body: () async throws(LinkFailure) -> T) async -> LinkFailure?
     return nil
   } catch {
     return error
+  }
+}
+
+/// Returns the failure of an attempt that ends by a time-out in a phase.
+///
+/// A busy machine may need the time for the phases before it, so such an attempt is repeated with
+/// twice the time.
+func timeout(
+  in phase: LinkFailure.Phase, _ attempt: (Duration) async throws -> LinkFailure?
+) async rethrows -> LinkFailure? {
+  var limit = Duration.milliseconds(150)
+  while true {
+    let failure = try await attempt(limit)
+    guard case .timeout(let actual)? = failure, actual != phase, limit < WaitFailure.usualLimit
+    else { return failure }
+    limit *= 2
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of the original's protocol, including its mistakes, with Python's `websockets` as the
 /// peer.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
 struct SessionInteropTests {
   private static let conversation = "33333333-3333-4333-8333-333333333333"
 
@@ -210,9 +210,9 @@ struct SessionInteropTests {
   private static func run(
     _ server: OriginalServer, _ scratch: Scratch, isForgetful: Bool
   ) throws -> SessionRun {
-    let limits = ["--set", "establish.timeout=6s", "--set", "establish.openTimeout=5s"]
+    let limits = ["--set", "establish.timeout=30s", "--set", "establish.openTimeout=20s"]
     return try SessionRun(
       port: Int(server.port), in: scratch, key: OriginalServer.key,
-      ["--once", "--answer-timeout", "10s"] + (isForgetful ? limits : []))
+      ["--once", "--answer-timeout", "30s"] + (isForgetful ? limits : []))
   }
 }

@@ -106,7 +106,7 @@ final class APNsStandIn {
 
   /// Returns a sender that trusts the stand-in.
   func sender(
-    clock: any LinkClock = BootClock(), timeout: Duration = .seconds(60), seed: UInt64 = 1
+    clock: any LinkClock = BootClock(), timeout: Duration = .seconds(600), seed: UInt64 = 1
   ) throws -> APNsSender {
     APNsSender(
       APNsConfiguration(

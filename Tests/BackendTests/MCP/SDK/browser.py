@@ -40,7 +40,7 @@ class Form(html.parser.HTMLParser):
 def fetch(url, fields=None):
     body = None if fields is None else urllib.parse.urlencode(fields).encode()
     try:
-        return opener.open(url, body, timeout=60)
+        return opener.open(url, body, timeout=600)
     except urllib.error.HTTPError as answer:
         return answer
 
@@ -68,7 +68,7 @@ def sign_in(url):
 
 def visit(url):
     """Opens the address of a program that may begin to listen only now."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 600
     while True:
         try:
             return fetch(url)

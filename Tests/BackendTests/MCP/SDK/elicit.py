@@ -52,4 +52,4 @@ def recorder():
             messages.append(f"{answer.headers} {(await answer.aread()).decode()}")
 
     hooks = {"request": [sent], "response": [received]}
-    return httpx2.AsyncClient(event_hooks=hooks, timeout=60)
+    return httpx2.AsyncClient(event_hooks=hooks, timeout=600)

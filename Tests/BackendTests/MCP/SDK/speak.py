@@ -36,7 +36,7 @@ async def connect(url, mode):
 
         on_page = elicit.applies(url)
         auth = account.provider(url, lambda told: AuthorizationCodeResult(**told))
-        http = httpx2.AsyncClient(auth=auth, timeout=60) if auth else None
+        http = httpx2.AsyncClient(auth=auth, timeout=600) if auth else None
         http = elicit.recorder() if on_page else http
         http = answered() if "HOLDFAST_BALANCER_DIES" in os.environ else http
         server = streamable_http_client(url, http_client=http) if http else url
@@ -72,7 +72,7 @@ def answered():
             except httpx2.TransportError:
                 return httpx2.Response(502, request=request)
 
-    return httpx2.AsyncClient(transport=Answered(), timeout=httpx2.Timeout(10, read=75))
+    return httpx2.AsyncClient(transport=Answered(), timeout=httpx2.Timeout(600))
 
 
 @contextlib.asynccontextmanager

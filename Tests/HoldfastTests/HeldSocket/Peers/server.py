@@ -104,7 +104,7 @@ async def with_websockets():
         say(event="ended", connection=number, code=connection.close_code)
 
     async with listen(handle, "127.0.0.1", port, process_request=decide, max_size=None,
-                      select_subprotocol=select, ping_interval=None) as server:
+                      select_subprotocol=select, open_timeout=600, ping_interval=None) as server:
         say(event="listening", port=server.sockets[0].getsockname()[1])
         await asyncio.get_running_loop().create_future()
 

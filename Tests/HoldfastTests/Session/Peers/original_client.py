@@ -107,9 +107,9 @@ class Client:
 
 
 async def main():
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(600):
         try:
-            connection = await connect(options.url, max_size=None, ping_interval=None,
+            connection = await connect(options.url, max_size=None, open_timeout=600, ping_interval=None,
                                        compression=None if options.plain else "deflate")
         except InvalidStatus as refusal:
             say(event="refused", status=refusal.response.status_code)

@@ -230,8 +230,8 @@ async def handle(connection):
 
 
 async def main():
-    async with serve(handle, "127.0.0.1", options.port, max_size=options.limit, ping_interval=None,
-                     compression=None if options.plain else "deflate") as server:
+    async with serve(handle, "127.0.0.1", options.port, max_size=options.limit, open_timeout=600,
+                     ping_interval=None, compression=None if options.plain else "deflate") as server:
         say(event="listening", port=server.sockets[0].getsockname()[1])
         await asyncio.get_running_loop().create_future()
 

@@ -260,7 +260,7 @@ async def handle(connection):
 async def main():
     compression = "deflate" if options.get("compress", True) else None
     async with serve(handle, "127.0.0.1", port, process_request=decide, max_size=None,
-                     compression=compression, ping_interval=None) as server:
+                     compression=compression, open_timeout=600, ping_interval=None) as server:
         say(event="listening", port=server.sockets[0].getsockname()[1])
         await asyncio.get_running_loop().create_future()
 

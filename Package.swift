@@ -54,7 +54,7 @@ func system(_ name: String, _ pkgConfig: String? = nil, apt: String) -> Target {
     providers: [.apt([apt])])
 }
 
-/// Returns dependencies on targets of `onlyOnLinux`, which only a build for Linux uses.
+/// Returns dependencies on targets that need Linux, which only a build for Linux uses.
 func onLinux(_ names: String...) -> [Target.Dependency] {
   #if os(Linux)
     names.map { .target(name: $0, condition: .when(platforms: [.linux])) }
@@ -611,14 +611,13 @@ let checks: [Target] = [
       "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses",
       "HoldfastTestKit",
     ]),
-  tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
+  tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit", "HoldfastLab"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
     "HealthImportTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit", "HoldfastLab",
-      "HoldfastServerCore",
+      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit", "HoldfastServerCore",
     ], besides: ["Types", "Questions"]),
   tests(
     "SystemTests",
@@ -658,8 +657,10 @@ let checks: [Target] = [
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests(
     "SimulateTests",
-    uses: ["HoldfastCore", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastTestKit"]),
-  tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastTestKit", "HoldfastLab",
+    ]),
+  tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit", "HoldfastLab"]),
   tests(
     "RelayTests",
     uses: [
@@ -704,21 +705,11 @@ let checks: [Target] = [
   tests("ArchitectureTests", uses: []),
 ]
 
-/// The targets that import parts of Linux, and all targets that depend on them. They are not
-/// declared on a Mac.
-let onlyOnLinux: Set<String> = [
+/// The targets that need Linux themselves. A Mac declares neither them nor any target that depends on
+/// one.
+let needLinux: Set<String> = [
   "CHoldfastCurl", "CHoldfastOpenSSL", "CHoldfastArchive", "CHoldfastSystemd", "CHoldfastLinux",
-  "HoldfastLinuxEvents", "HoldfastLinuxBus", "CHoldfastPostgreSQL", "HoldfastPostgreSQLStores",
-  "CHoldfastNATS", "HoldfastNodeBus", "HoldfastNATSBus", "StorePostgreSQLTests",
-  "HoldfastChildProcesses", "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastSystemLifecycle",
-  "HoldfastDesktopNotifications",
-  "HoldfastNetworkCost", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastAPNs", "HoldfastPushHook",
-  "HoldfastServerSockets", "CHoldfastJNI", "HoldfastJNI", "JavaTests",
-  "HoldfastLab", "HoldfastBackend", "HoldfastCommandKit", "HoldfastDemo", "HoldfastCommand",
-  "HoldfastSimulatorCommand", "HoldfastHerd", "HoldfastEngineBench", "HoldfastEngineLoop",
-  "HoldfastLoadGenerator",
-  "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
-  "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
+  "CHoldfastPostgreSQL", "CHoldfastNATS", "CHoldfastJNI", "HoldfastRadioSocket",
 ]
 
 /// Returns the given targets with the suites that `HOLDFAST_SUITES` names, with commas. Without it all
@@ -740,6 +731,21 @@ func chosen(_ targets: [Target]) -> [Target] {
   return targets.filter { $0.type != .test || names.contains($0.name) } + unknown
 }
 
+/// Returns the targets that a Mac declares, which depend on each other alone.
+func onAMac(_ targets: [Target]) -> [Target] {
+  let names = Set(targets.map(\.name)).subtracting(needLinux)
+  let declared = targets.filter { target in
+    names.contains(target.name)
+      && target.dependencies.allSatisfy { dependency in
+        switch dependency {
+        case .targetItem(let name, _), .byNameItem(let name, _): names.contains(name)
+        case _: true
+        }
+      }
+  }
+  return declared.count == targets.count ? declared : onAMac(declared)
+}
+
 let everything =
   pure + runtime + adapters + javaAdapters + appleAdapters + doors + measures + checks
 #if os(Linux)
@@ -749,7 +755,7 @@ let everything =
     .executable(name: "holdfast-sim", targets: ["HoldfastSimulatorCommand"]),
   ]
 #else
-  let targets = chosen(everything.filter { !onlyOnLinux.contains($0.name) })
+  let targets = chosen(onAMac(everything))
   let programs: [Product] = []
 #endif
 

@@ -3,7 +3,6 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastLab
 import HoldfastTestKit
 import Testing
 
@@ -11,10 +10,7 @@ import Testing
 
 /// Tests that ask fifteen typical questions with one call each, and compare the numbers with those
 /// that a script computes from the text of the export.
-@Suite(
-  .enabled(
-    if: FileManager.default.isExecutableFile(atPath: FifteenQuestions.python),
-    "needs \(FifteenQuestions.python)"))
+@Suite(.enabled(if: CountingScript.canRun, "needs \(CountingScript.python) on Linux"))
 struct FifteenQuestionsTests {
   /// The path in `HOLDFAST_EXPORT`, or the path of an export next to the checkout.
   private static let realExport: String? = {
@@ -45,7 +41,6 @@ struct FifteenQuestionsTests {
 
 /// The questions about one export, and the script that knows them.
 struct FifteenQuestions {
-  static let python = "/usr/bin/python3"
   /// The maximum size of all answers together, in bytes.
   private static let mostBytes = 40_000
 
@@ -74,14 +69,10 @@ struct FifteenQuestions {
     (self.set, self.export, self.scratch) = (set, export, scratch)
   }
 
-  private func run(_ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
-    let script = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "Questions/fifteen.py").path
-    let outcome = await CommandProcess.outcome(
-      of: try LabProcess(
-        [Self.python, script] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"]))
+  private func run(_ arguments: [String]) async throws -> CountingScript.Outcome {
+    let outcome = try await CountingScript.run("Questions/fifteen.py", arguments)
     #expect(outcome.errors.isEmpty, "\(outcome.errors)")
-    return (outcome.status, outcome.output)
+    return outcome
   }
 
   /// Asks each question with one call, and lets the script compare the answers.
@@ -90,7 +81,7 @@ struct FifteenQuestions {
     let report = try await HealthImport.run(export, into: store)
     #expect(report.ending == .complete)
     let plan = try JSONDecoder().decode(
-      Plan.self, from: Data(try await run(["calls", set]).lines.joined().utf8))
+      Plan.self, from: Data(try await run(["calls", set]).output.joined().utf8))
     #expect(plan.calls.count == 15)
     let zone = ZoneRules(try #require(TimeZone(identifier: plan.zone)))
     let now = try #require(RFC3339.parse(plan.now))
@@ -110,8 +101,8 @@ struct FifteenQuestions {
     }
     #expect(bytes < Self.mostBytes, "\(sizes)")
     try scratch.write(Array("{\(answers.joined(separator: ","))}".utf8), to: "answers.json")
-    let (status, lines) = try await run(["check", set, export, scratch("answers.json")])
-    #expect(status == 0, "\(lines.joined(separator: "\n"))")
+    let compared = try await run(["check", set, export, scratch("answers.json")])
+    #expect(compared.status == 0, "\(compared.output.joined(separator: "\n"))")
     await store.close()
   }
 

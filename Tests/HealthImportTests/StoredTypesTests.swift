@@ -3,14 +3,13 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastLab
 import HoldfastTestKit
 import Testing
 
 /// Tests that list, count and ask for every type of an export.
 ///
 /// A script counts the types independently in the text of the export.
-@Suite(.enabled(if: Python.path != nil, "needs /usr/bin/python3"))
+@Suite(.enabled(if: CountingScript.canRun, "needs \(CountingScript.python) on Linux"))
 struct StoredTypesTests {
   /// The path in `HOLDFAST_EXPORT`, or the path of an export next to the checkout.
   private static let realExport: String? = {
@@ -81,14 +80,6 @@ struct StoredTypesTests {
   }
 }
 
-/// The interpreter of the script, if it is installed.
-private enum Python {
-  static let path: String? = {
-    let path = "/usr/bin/python3"
-    return FileManager.default.isExecutableFile(atPath: path) ? path : nil
-  }()
-}
-
 /// An imported export, and the script's count of its types.
 private struct ImportedTypes {
   private static let zone = "Europe/Berlin"
@@ -154,10 +145,7 @@ private struct ImportedTypes {
     store = try await HoldfastPlatform.healthStore(in: scratch("data"))
     let report = try await HealthImport.run(path, into: store)
     #expect(report.ending == .complete)
-    let script = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "Types/count_types.py").path
-    let outcome = await CommandProcess.outcome(
-      of: try LabProcess([try #require(Python.path), script, path, Self.zone]))
+    let outcome = try await CountingScript.run("Types/count_types.py", [path, Self.zone])
     #expect(outcome.status == 0, "\(outcome.errors)")
     counted = try outcome.output.map {
       try JSONDecoder().decode(Counted.self, from: Data($0.utf8))

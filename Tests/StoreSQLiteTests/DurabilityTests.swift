@@ -82,45 +82,48 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: [1, 17, 300])
-  func `a process that is killed while it writes loses nothing it reported`(
-    after wanted: UInt64
-  ) async throws {
-    let scratch = try Scratch()
-    let reported = try await killWriter(in: scratch.path, after: wanted)
-    #expect(reported >= wanted)
-    let shop = try Sample.shop()
-    let snapshot = try await SQLiteTimelineStore.open(in: scratch.path).load(shop, limit: 100_000)
-    let count = UInt64(snapshot.messages.count)
-    #expect(count >= reported)
-    #expect(snapshot.messages.map(\.id.low) == Array(1...count))
-    #expect(snapshot.cursor.position == snapshot.messages.last?.position)
-    let head = try await SQLiteMessageLog.open(in: scratch.path).head(of: shop)
-    #expect(head.offset >= count && head.offset <= count + 1)
-  }
-
-  /// Starts the writer and kills it (signal 9) once it has reported `wanted`. Returns its last
-  /// report.
-  private func killWriter(in path: String, after wanted: UInt64) async throws -> UInt64 {
-    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let arguments = testArguments() + ["--filter", "writes until it is killed"]
-    let writer = try LabProcess(
-      [program] + arguments, environment: ["HOLDFAST_CRASH_DIR": path])
-    var last: UInt64 = 0
-    for await line in writer.lines {
-      guard line.hasPrefix("stored "), let count = UInt64(line.dropFirst(7)) else { continue }
-      last = count
-      if last == wanted { writer.signal(SIGKILL) }
+  // The laboratory starts programs on Linux only.
+  #if os(Linux)
+    @Test(.timeLimit(.minutes(10)), arguments: [1, 17, 300])
+    func `a process that is killed while it writes loses nothing it reported`(
+      after wanted: UInt64
+    ) async throws {
+      let scratch = try Scratch()
+      let reported = try await killWriter(in: scratch.path, after: wanted)
+      #expect(reported >= wanted)
+      let shop = try Sample.shop()
+      let snapshot = try await SQLiteTimelineStore.open(in: scratch.path).load(shop, limit: 100_000)
+      let count = UInt64(snapshot.messages.count)
+      #expect(count >= reported)
+      #expect(snapshot.messages.map(\.id.low) == Array(1...count))
+      #expect(snapshot.cursor.position == snapshot.messages.last?.position)
+      let head = try await SQLiteMessageLog.open(in: scratch.path).head(of: shop)
+      #expect(head.offset >= count && head.offset <= count + 1)
     }
-    return last
-  }
 
-  /// Returns the arguments that make this binary run Swift Testing again.
-  private func testArguments() -> [String] {
-    let own = CommandLine.arguments.dropFirst()
-    guard let bundle = own.firstIndex(of: "--test-bundle-path"), bundle + 1 < own.endIndex else {
-      return ["--testing-library", "swift-testing"]
+    /// Starts the writer and kills it (signal 9) once it has reported `wanted`. Returns its last
+    /// report.
+    private func killWriter(in path: String, after wanted: UInt64) async throws -> UInt64 {
+      let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let arguments = testArguments() + ["--filter", "writes until it is killed"]
+      let writer = try LabProcess(
+        [program] + arguments, environment: ["HOLDFAST_CRASH_DIR": path])
+      var last: UInt64 = 0
+      for await line in writer.lines {
+        guard line.hasPrefix("stored "), let count = UInt64(line.dropFirst(7)) else { continue }
+        last = count
+        if last == wanted { writer.signal(SIGKILL) }
+      }
+      return last
     }
-    return [own[bundle], own[bundle + 1], "--testing-library", "swift-testing"]
-  }
+
+    /// Returns the arguments that make this binary run Swift Testing again.
+    private func testArguments() -> [String] {
+      let own = CommandLine.arguments.dropFirst()
+      guard let bundle = own.firstIndex(of: "--test-bundle-path"), bundle + 1 < own.endIndex else {
+        return ["--testing-library", "swift-testing"]
+      }
+      return [own[bundle], own[bundle + 1], "--testing-library", "swift-testing"]
+    }
+  #endif
 }

@@ -84,19 +84,21 @@ package struct JSONFields: Sendable {
   }
 
   /// Returns a whole number within the bounds; `nil` if the member is absent or `null`.
-  package func optionalInt(
-    _ name: String, in bounds: ClosedRange<Int>
-  ) throws(FieldFault) -> Int? {
+  package func optionalInt<Number: FixedWidthInteger>(
+    _ name: String, in bounds: ClosedRange<Number>
+  ) throws(FieldFault) -> Number? {
     guard let value = try value(name, .number) else { return nil }
     let found = try read(value) { (reader) throws(JSONError) in try reader.intIfWhole() }
     guard let found else { throw .wrongType(field: name) }
-    guard let number = Int(exactly: found), bounds.contains(number) else {
+    guard let number = Number(exactly: found), bounds.contains(number) else {
       throw .outOfBounds(field: name)
     }
     return number
   }
 
-  package func int(_ name: String, in bounds: ClosedRange<Int>) throws(FieldFault) -> Int {
+  package func int<Number: FixedWidthInteger>(
+    _ name: String, in bounds: ClosedRange<Number>
+  ) throws(FieldFault) -> Number {
     guard let number = try optionalInt(name, in: bounds) else { throw .missing(field: name) }
     return number
   }

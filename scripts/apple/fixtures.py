@@ -6,13 +6,14 @@ import re
 
 import compare
 import facts
-from toolchain import Failure, ROOT, digest, once, read, run
+import graph
+from toolchain import CACHE, Failure, ROOT, digest, once, read, run
 
 CHECKS = os.path.join(ROOT, "Apple", "Checks")
 # The modules that an app imports.
 OURS = ["Holdfast", "HoldfastUI", "HoldfastBluetooth", "HoldfastHealthKit"]
 # The platforms and the error of a fixture: `// fails: …` for iOS, `// fails on macos, watchos: …`.
-MUST = re.compile(r"(?m)^// (?:fails|passes)(?: on ([\w, ]+))?(?:: (.*))?$")
+MUST = re.compile(r"(?m)^// (?:fails|passes)(?: on ([\w, -]+))?(?:: (.*))?$")
 # What must be found in the stand-ins that differ.
 MUST_DIFFER = {
     "CoreBluetooth": [
@@ -26,6 +27,20 @@ MUST_DIFFER = {
     ],
     "Network": ["`NWPathMonitor.start(on:)` is not declared", "`var pathUpdateHandler:"],
 }
+# Mistakes in the manifest: a text, what replaces it, and what a Mac says.
+MANIFESTS = [
+    # As when each target without Linux was in a list that somebody wrote.
+    ("let targets = onAMac(everything)",
+     "let targets = everything.filter { !needLinux.contains($0.name) }",
+     "'CHoldfastLinux' required by package"),
+    ('"Ports", uses: ["HoldfastCore"]', '"Ports", uses: ["HoldfastCore", "CHoldfastLinux"]',
+     "target 'HoldfastPorts' referenced in product 'HoldfastPorts' could not be found"),
+    ('targets: ["HoldfastSocket"]', 'targets: ["HoldfastSocket", "HoldfastLab"]',
+     "target 'HoldfastLab' referenced in product 'HoldfastSocket' could not be found"),
+    # The project in Xcode names it.
+    ('    .library(name: "HoldfastBluetooth", targets: ["HoldfastBluetooth"]),', "",
+     "product 'HoldfastBluetooth' required by package 'holdfastapp'"),
+]
 # Names that clash and have yet to be renamed. The list may only shrink.
 KNOWN = set()
 # Names that clash and are accepted.
@@ -87,7 +102,7 @@ def expected(path):
     """Returns the platforms of a fixture, each with the error that it must have there."""
     found = {}
     for platforms, text in MUST.findall(read(path).decode()):
-        for name in re.findall(r"\w+", platforms) or ["ios"]:
+        for name in re.findall(r"[\w-]+", platforms) or ["ios"]:
             found[name] = text
     return found or {"ios": ""}
 
@@ -138,6 +153,22 @@ def missing(name, found, texts):
             for text in texts if not any(text in each for each in found)]
 
 
+def manifests():
+    """Returns the mistakes in the manifest that were not found."""
+    whole = read("Package.swift").decode()
+
+    def found(place):
+        text, other, said = MANIFESTS[place]
+        try:
+            graph.as_on_a_mac(whole.replace(text, other), f"Planted{place}")
+        except Failure as failure:
+            return [] if said in str(failure) else [f"a Mac must say: {said}; it says: {failure}"]
+        return [f"`{text}` as `{other}` in Package.swift must fail on a Mac"]
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return sum(pool.map(found, range(len(MANIFESTS))), [])
+
+
 def clashing(check):
     """Returns the faults of names that an app cannot use beside this package's."""
     names, wrong = Names(check), []
@@ -172,7 +203,17 @@ def report(checks):
     """Prints the faults of the fixtures, and returns their number."""
     checks = [each for each in checks if each.platform.is_apple]
     with concurrent.futures.ThreadPoolExecutor(len(checks) or 1) as pool:
-        return sum(pool.map(report_one, checks))
+        return report_manifests() + sum(pool.map(report_one, checks))
+
+
+def report_manifests():
+    key = digest(graph.key(read("Package.swift").decode()), read(__file__))
+
+    def check():
+        if wrong := manifests():
+            raise Wrong(*wrong)
+
+    return report_once(CACHE, "manifests", key, check)
 
 
 def report_one(check):
@@ -180,21 +221,25 @@ def report_one(check):
     own = [read(path) for path in glob.glob(os.path.join(os.path.dirname(__file__), "*.py"))]
     files += glob.glob(os.path.join(facts.FACTS, "*.txt"))
     key = digest(*check.keys.values(), *map(read, sorted(files)), *own, compare.key())
-    wrong = []
 
     def compare_once():
         found, said = all_of(check)
-        wrong.extend(found)
-        if wrong:
-            raise Wrong
+        if found:
+            raise Wrong(*found)
         print(said)
 
+    return report_once(check.platform.folder, "fixtures", key, compare_once)
+
+
+def report_once(folder, name, key, check):
+    """Prints the faults that a check raises, and returns their number."""
     try:
-        once(check.platform.folder, "fixtures", key, compare_once)
-    except Wrong:
-        print(*wrong, sep="\n")
-    return len(wrong)
+        once(folder, name, key, check)
+    except Wrong as wrong:
+        print(*wrong.args, sep="\n")
+        return len(wrong.args)
+    return 0
 
 
 class Wrong(Exception):
-    """Raised if a fault was found, so that the next run checks again."""
+    """Raised with the faults that were found, so that the next run checks again."""

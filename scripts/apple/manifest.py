@@ -1,15 +1,14 @@
-"""The manifest as a Mac reads it, and the targets that an app builds on each platform."""
-import json
-import os
-import subprocess
+"""The platforms of the manifest, and the targets that are checked for each."""
+from toolchain import Failure, Platform
 
-from toolchain import CACHE, Failure, Platform, SWIFT
-
-# The triple of each platform, and the name of its module files. VERSION is the manifest's.
+# The triple of each platform, the name of its module files, and its name in the manifest, from which
+# VERSION is. A watch has an Int of 32 bits, and its simulator does not.
 TRIPLES = {
-    "ios": ("x86_64-apple-iosVERSION-simulator", "x86_64-apple-ios-simulator"),
-    "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos"),
-    "watchos": ("x86_64-apple-watchosVERSION-simulator", "x86_64-apple-watchos-simulator"),
+    "ios": ("x86_64-apple-iosVERSION-simulator", "x86_64-apple-ios-simulator", "ios"),
+    "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos", "macos"),
+    "watchos": (
+        "x86_64-apple-watchosVERSION-simulator", "x86_64-apple-watchos-simulator", "watchos"),
+    "watchos-device": ("arm64_32-apple-watchosVERSION", "arm64_32-apple-watchos", "watchos"),
 }
 # The modules of Apple's SDKs with Swift sources here, each after its dependencies: the Swift halves
 # of modules in Apple/Headers, stubs, and modules that Apple wrote in Swift. Other modules of
@@ -27,24 +26,6 @@ ANDROID = Platform(
     missing={"HoldfastKeyedHashing"})
 
 
-def as_on_a_mac():
-    """Returns the manifest as a Mac reads it, where `#if os(Linux)` is false."""
-    folder = os.path.join(CACHE, "manifest")
-    os.makedirs(folder, exist_ok=True)
-    with open("Package.swift", encoding="utf-8") as file:
-        text = file.read()
-    text = text.replace("#if os(Linux)", "#if os(macOS) || false")
-    # The condition is false on a host that is not a Mac; it marks the branch that a Mac takes.
-    with open(os.path.join(folder, "Package.swift"), "w", encoding="utf-8") as file:
-        file.write(text.replace("#if os(macOS) || false", "#if false"))
-    done = subprocess.run(
-        [SWIFT, "package", "--package-path", folder, "dump-package"],
-        capture_output=True, text=True)
-    if done.returncode:
-        raise Failure(f"the manifest is not valid on a Mac:\n{done.stderr[:2000]}")
-    return json.loads(done.stdout)
-
-
 def versions(package):
     """Returns the oldest supported version of each platform."""
     return {each["platformName"]: each["version"] for each in package["platforms"]}
@@ -52,10 +33,11 @@ def versions(package):
 
 def platforms(package):
     least, found = versions(package), []
-    for name, (triple, file) in TRIPLES.items():
-        if name not in least:
-            raise Failure(f"the manifest names no version of {name}")
-        found.append(Platform(name, triple.replace("VERSION", least[name]), file, APPLE_STUBS))
+    for name, (triple, file, system) in TRIPLES.items():
+        if system not in least:
+            raise Failure(f"the manifest names no version of {system}")
+        triple = triple.replace("VERSION", least[system])
+        found.append(Platform(name, triple, file, APPLE_STUBS, system=system))
     return found + [ANDROID]
 
 
@@ -64,29 +46,25 @@ def edges(target, platform):
     for edge in target["dependencies"]:
         name, condition = edge.get("target") or edge.get("byName")
         wanted = condition and condition.get("platformNames")
-        if not wanted or platform.name in wanted:
+        if not wanted or platform.system in wanted:
             yield name
 
 
 def closure(package, platform):
-    """Returns the targets of all library products and of Apple's adapters, each after its
-    dependencies.
+    """Returns the targets of all library products and of Apple's adapters, for macOS also all others,
+    each after its dependencies.
 
     Targets that a platform cannot build yet are left out, with all targets that depend on them.
     """
     targets = {target["name"]: target for target in package["targets"]}
     done = {}
 
-    def visit(name, user):
+    def visit(name):
         if name in done:
             return
-        if name not in targets:
-            raise Failure(
-                f"{user} uses {name}, which the manifest declares on Linux alone; "
-                "use onLinux() for it in Package.swift")
         used = list(edges(targets[name], platform))
         for each in used:
-            visit(each, name)
+            visit(each)
         if name not in platform.missing and all(done[each] for each in used):
             done[name] = targets[name]
         else:
@@ -95,10 +73,10 @@ def closure(package, platform):
     for product in package["products"]:
         if "library" in product["type"]:
             for name in product["targets"]:
-                visit(name, f"the product {product['name']}")
-    if platform.is_apple:
-        for name, target in targets.items():
-            if (target.get("path") or "").startswith(ADAPTERS):
-                visit(name, "the check")
+                visit(name)
+    for name, target in targets.items():
+        is_adapter = (target.get("path") or "").startswith(ADAPTERS)
+        if platform.name == "macos" or platform.is_apple and is_adapter:
+            visit(name)
     left_out = sorted(name for name, target in done.items() if target is None)
     return [target for target in done.values() if target], left_out

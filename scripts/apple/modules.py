@@ -101,8 +101,9 @@ class Check:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             checks = []
             for target in self.targets:
-                if is_c(target):
-                    self.keys[target["name"]] = digest(*map(read, glob.glob(target["path"] + "/*")))
+                if not self.sources(target):
+                    self.keys[target["name"]] = digest(*map(read, filter(
+                        os.path.isfile, glob.glob(target["path"] + "/**", recursive=True))))
                     continue
                 self.emit(target)
                 checks.append(pool.submit(self.check, target, self.may_differ(target)))
@@ -179,7 +180,7 @@ class Check:
         once(self.folder, name, self.keys[name], lambda: run([
             "-emit-module", "-module-name", name, *self.words(), *features(),
             "-experimental-skip-all-function-bodies", "-suppress-warnings",
-            "-disable-availability-checking",
+            "-disable-availability-checking", "-enable-testing",
             "-o", os.path.join(self.folder, name + ".swiftmodule"), *sources]))
 
     def may_differ(self, target):
@@ -212,7 +213,7 @@ class Check:
 
     def check_program(self):
         """Checks a program, which uses the modules as an app of another package does."""
-        name, folders = PROGRAMS.get(self.platform.name, ("", []))
+        name, folders = PROGRAMS.get(self.platform.system, ("", []))
         sources = [path for folder in folders for path in self.sources({"path": folder})]
         if not sources:
             return
@@ -262,7 +263,7 @@ def report(checks):
         print(f"{place}: {text} [{', '.join(sorted(set(names)))}]")
     for check in checks:
         broken = {error[0] for error in check.errors}
-        count = sum(not is_c(target) for target in check.targets)
+        count = sum(bool(check.sources(target)) for target in check.targets)
         print(f"{check.platform.triple}: {count - len(broken)} of {count} modules type-check, "
               f"{check.fresh} of them checked now"
               + (f", {check.skipped} without bodies, which do not depend on the platform"

@@ -16,13 +16,14 @@ DECLARATION = re.compile(
 )
 
 
-def strip(text):
-    return _Strip(text).run()
+def strip(text, kept=None):
+    """Returns the text without bodies, except those of functions whose declarations match `kept`."""
+    return _Strip(text, kept).run()
 
 
 class _Strip:
-    def __init__(self, text):
-        self.text, self.out, self.open = text, [], []
+    def __init__(self, text, kept):
+        self.text, self.kept, self.out, self.open = text, kept, [], []
         # The start of the current declaration, and the number of open parentheses.
         self.start, self.parentheses = 0, 0
 
@@ -63,7 +64,8 @@ class _Strip:
         inner = self.open[-1:] == ["accessors"]
         if inner or FUNCTION.search(declaration) and not NAMED_TYPE.search(declaration):
             self.start = self._after_block(at)
-            return self.start
+            is_kept = self.kept and self.kept.search(declaration)
+            return self._keep(at, self.start) if is_kept else self.start
         storage = STORAGE.search(declaration) and not NAMED_TYPE.search(declaration)
         self.open.append("accessors" if storage else "type")
         self.start = at + 1

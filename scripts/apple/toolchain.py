@@ -35,6 +35,10 @@ AUTORELEASING = """
   public var pointee: Pointee { get nonmutating set }
 }
 """
+# Functions of integers whose bodies are kept where Int has 32 bits. With them the compiler calculates
+# constants, and finds those that do not fit.
+CALCULATED = re.compile(
+    r"init\(_builtinIntegerLiteral |init\(_ _value: Builtin\.Int64\)|func [-+*]=? \(lhs: (inout )?Swift\.U?Int,")
 
 
 class Failure(Exception):
@@ -42,11 +46,21 @@ class Failure(Exception):
 
 
 class Platform:
-    """A platform: its name in the manifest, its triple, and the name of its module files."""
+    """A platform: its name, its triple, the name of its module files, and its name in the manifest."""
 
-    def __init__(self, name, triple, file, stubs, missing=frozenset()):
+    def __init__(self, name, triple, file, stubs, missing=frozenset(), system=None):
         self.name, self.triple, self.file = name, triple, file
-        self.stubs, self.missing = stubs, missing
+        self.stubs, self.missing, self.system = stubs, missing, system or name
+
+    @property
+    def standard(self):
+        """The standard modules. Tests are checked for macOS alone."""
+        return STANDARD + (["Testing"] if self.name == "macos" else [])
+
+    @property
+    def is_narrow(self):
+        """Whether Int has 32 bits."""
+        return self.triple.startswith("arm64_32-")
 
     @property
     def is_apple(self):
@@ -127,15 +141,23 @@ def interface(module, platform):
     body = re.sub(r"(?m)^import Glibc$", "", separator + body)
     # Back-deployed bodies are absent, so these declarations keep the version they deploy back to.
     body = re.sub(r"(?m)^( *)@backDeployed\([^)]*\) ?", r"\1", body)
-    text = head + strip(body)
+    text = head + (narrowed(body) if platform.is_narrow else strip(body))
     return text + AUTORELEASING if module == "Swift" and platform.is_apple else text
+
+
+def narrowed(body):
+    """Returns an interface in which Int and UInt have 32 bits, without the bodies of most functions."""
+    return re.sub(
+        r"(?ms)^@frozen public struct U?Int : .*?^}",
+        lambda found: re.sub(r"(?<=Builtin\.)Int64|_Int64\b", lambda each: each[0].replace("64", "32"), found[0]),
+        strip(body, CALCULATED))
 
 
 def build_standard(platform):
     folder = os.path.join(platform.folder, "std")
     work = os.path.join(platform.folder, "interfaces")
     shutil.rmtree(platform.folder, ignore_errors=True)
-    for module in STANDARD:
+    for module in platform.standard:
         os.makedirs(os.path.join(folder, module + ".swiftmodule"))
         os.makedirs(os.path.join(work, module))
         source = os.path.join(work, module, platform.file + ".swiftinterface")

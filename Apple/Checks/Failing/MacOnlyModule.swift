@@ -1,4 +1,4 @@
-// fails on ios, watchos: AppKit
+// fails on ios, watchos, watchos-device: AppKit
 import AppKit
 
 func name() -> String { "" }

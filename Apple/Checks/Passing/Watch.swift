@@ -1,4 +1,4 @@
-// passes on watchos
+// passes on watchos, watchos-device
 import CoreBluetooth
 import HealthKit
 import WatchKit

@@ -249,7 +249,7 @@ extension AnswerComparison {
   private static func text(_ number: Double) -> String {
     let rounded = (number * 10).rounded() / 10
     return rounded == rounded.rounded() && abs(rounded) < 0x1p53
-      ? "\(Int(rounded))" : "\(rounded)"
+      ? "\(Int64(rounded))" : "\(rounded)"
   }
 }
 

@@ -198,7 +198,8 @@ extension HealthPointValue {
         WorkoutTotals(
           type: type, distance: try number(totals[0]), energy: try number(totals[1]),
           steps: try number(totals[2]),
-          sessions: Int(max(0, min(try number(totals[3]) ?? 0, Self.mostSessions))),
+          sessions: Int(
+            clamping: Int64(max(0, min(try number(totals[3]) ?? 0, Self.mostSessions)))),
           duration: try number(totals[4]), heartRate: try number(totals[5])))
     } else {
       self = .nutrition(
@@ -264,9 +265,9 @@ extension JSONWriter {
 
   /// Writes a number. Whole numbers have no fraction.
   mutating func writeNumber(_ number: Double) {
-    // `Double` and `Int` both represent every whole number up to 2^53 exactly.
-    guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
-    int(Int(number))
+    // `Double` represents every whole number up to 2^53 exactly, and `Int` does if it has 64 bits.
+    guard abs(number) < 0x1p53, let whole = Int(exactly: number) else { return double(number) }
+    int(whole)
   }
 
   fileprivate mutating func result(_ result: SummaryResult) {

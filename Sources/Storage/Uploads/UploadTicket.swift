@@ -69,7 +69,7 @@ public struct UploadTicket: Sendable, Hashable, Codable {
     guard let isGzip = try fields.optionalBool("gzip") else { throw .missing(field: "gzip") }
     return UploadTicket(
       dialect, url: try fields.string("url", atMost: mostURLBytes),
-      size: try fields.int("size", in: 0...(1 << 40)), isGzip: isGzip, sum: sum)
+      size: try fields.int("size", in: 0...Int(clamping: Int64(1) << 40)), isGzip: isGzip, sum: sum)
   }
 }
 

@@ -19,7 +19,9 @@ enum SessionBounds {
   static let batch = 100
   /// The range of numbers that every JSON library reads exactly: up to 2^53 - 1 (RFC 8259 section
   /// 6).
-  static let number = 0...(1 << 53) - 1
+  static let number: ClosedRange<UInt64> = 0...(1 << 53) - 1
+  /// The same range as far as `Int` has it, which has 32 bits on a watch.
+  static let count = 0...Int(clamping: number.upperBound)
 }
 
 extension JSONFields {
@@ -45,11 +47,11 @@ extension JSONFields {
   }
 
   func optionalNumber(_ name: String) throws(FieldFault) -> UInt64? {
-    try optionalInt(name, in: SessionBounds.number).map { UInt64($0) }
+    try optionalInt(name, in: SessionBounds.number)
   }
 
   func number(_ name: String) throws(FieldFault) -> UInt64 {
-    UInt64(try int(name, in: SessionBounds.number))
+    try int(name, in: SessionBounds.number)
   }
 
   /// Reads a time as ISO 8601 text or as milliseconds since 1970. The original server sends both.
@@ -60,8 +62,8 @@ extension JSONFields {
       }
       return time
     }
-    guard let milliseconds = try optionalInt(name, in: 0...9_000_000_000_000) else { return nil }
-    return Timestamp(nanoseconds: Int64(milliseconds) * 1_000_000)
+    let latest: Int64 = 9_000_000_000_000
+    return try optionalInt(name, in: 0...latest).map { Timestamp(nanoseconds: $0 * 1_000_000) }
   }
 
   /// Reads the known features. Unknown features are ignored.

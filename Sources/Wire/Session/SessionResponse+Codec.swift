@@ -16,7 +16,7 @@ extension SessionResponse {
       id: try fields.optionalSessionID("message_id"), number: try fields.optionalNumber("number"),
       conversation: try fields.optionalSessionID("session_id"),
       idempotencyKey: try fields.optionalSessionID("idempotency_key"), result: result,
-      parts: try fields.optionalInt("parts", in: SessionBounds.number))
+      parts: try fields.optionalInt("parts", in: SessionBounds.count))
   }
 
   func write(to writer: inout JSONWriter) {

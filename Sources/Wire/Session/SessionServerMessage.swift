@@ -183,7 +183,7 @@ extension SessionServerMessage {
       return .responsePart(
         conversation: try fields.sessionID("session_id"),
         idempotencyKey: try fields.sessionID("idempotency_key"),
-        index: try fields.int("index", in: SessionBounds.number),
+        index: try fields.int("index", in: SessionBounds.count),
         text: try fields.optionalString("text") ?? "")
     case "replay":
       let message = JSONFields(try fields.object("message"), keeping: names)

@@ -142,12 +142,19 @@ let pure: [Target] = [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
       "HoldfastPages",
     ]),
+  // What is observed of links, and the checkers that a journal is enough for.
+  played(
+    "HoldfastLinkChecks", at: "LinkChecks",
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastServerCore",
+    ]),
   played(
     "HoldfastWorlds", at: "Simulator",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastMessageStream",
-      "HoldfastHealthRelay",
+      "HoldfastLinkChecks", "HoldfastMessageStream", "HoldfastHealthRelay",
       "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastSession", "HoldfastHealthSync",
       "HoldfastFirmware", "HoldfastBottleLink",
       "HoldfastVirtualBottle",
@@ -156,10 +163,15 @@ let pure: [Target] = [
   played(
     "HoldfastLinkTrace", at: "LinkTrace",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastStorage", "HoldfastWorlds",
-      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols", "HoldfastPages",
+      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
+      "HoldfastLinkChecks", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
+      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols",
+      "HoldfastPages",
     ]),
+  // Traces of simulated runs.
+  played(
+    "HoldfastRunTraces", at: "RunTraces",
+    uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastWorlds"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
@@ -424,7 +436,9 @@ let doors: [Target] = [
     ]
       + onLinux("HoldfastLab")),
   // Plays seeds of the simulator's worlds on all cores.
-  library("HoldfastSimulator", at: "Simulation", uses: ["HoldfastCore", "HoldfastWorlds"]),
+  library(
+    "HoldfastSimulator", at: "Simulation",
+    uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastWorlds"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
@@ -447,7 +461,7 @@ let doors: [Target] = [
       "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync", "HoldfastDriver",
-      "HoldfastKeyedHashing", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastChildProcesses",
+      "HoldfastKeyedHashing", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastChildProcesses",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -459,7 +473,7 @@ let doors: [Target] = [
       "HoldfastProtocols", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastSessionAudit", "HoldfastServerCore", "HoldfastOwnerFiles",
       "HoldfastChildProcesses", "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware",
-      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace",
       "HoldfastRadioSocket",
     ] + onLinux("HoldfastBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
@@ -467,7 +481,8 @@ let doors: [Target] = [
     name: "HoldfastSimulatorCommand",
     dependencies: [
       "HoldfastCommandKit", "HoldfastSimulator", "HoldfastCore", "HoldfastJSON",
-      "HoldfastDriver", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastDriver", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastRunTraces",
       "HoldfastOwnerFiles", "HoldfastHealthRelay",
     ],
     path: "Sources/SimulatorCommand", swiftSettings: strict),
@@ -566,7 +581,7 @@ let checks: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
       "HoldfastProtocols", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
-      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastWorlds",
+      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks",
       "HoldfastLinkTrace",
     ]),
   tests(
@@ -651,14 +666,17 @@ let checks: [Target] = [
       "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
       "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
       "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync", "HoldfastBottleLink",
-      "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastChildProcesses",
+      "HoldfastLinkTrace", "HoldfastChildProcesses",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests(
     "SimulateTests",
     uses: [
-      "HoldfastCore", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastTestKit", "HoldfastLab",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastRunTraces", "HoldfastTestKit", "HoldfastLab",
     ]),
   tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit", "HoldfastLab"]),
   tests(
@@ -683,9 +701,9 @@ let checks: [Target] = [
     "SimulatorTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastWorlds",
-      "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink",
-      "HoldfastTestKit",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastLinkChecks",
+      "HoldfastWorlds", "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastTestKit",
     ],
     besides: ["Corpus"]),
   tests(

@@ -1,6 +1,6 @@
 public import HoldfastCore
 
-/// A model that drives a link, as seen by a world.
+/// A model that drives a link, as its observers see it.
 public protocol LinkClient: Machine {
   /// The status of the link that the user sees.
   var status: LinkStatus { get }
@@ -17,46 +17,25 @@ extension LinkClient {
   public var queuedAttempt: AttemptID? { nil }
   /// The default value: no explanation.
   public var wait: RetryWait? { nil }
-
-  /// Returns the state of the model. The method changes nothing; it is mutating so that an array
-  /// element is read in place instead of being copied.
-  mutating func glance() -> Glance {
-    Glance(
-      status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt,
-      wait: wait)
-  }
-}
-
-/// The part of a model's state that checkers use.
-struct Glance {
-  var status: LinkStatus
-  var deadline: Instant?
-  var current: AttemptID?
-  var queued: AttemptID?
-  var wait: RetryWait?
 }
 
 /// A model that the shared checkers can check.
 ///
 /// It translates its inputs and effects into their meaning for its link. If it has no link, it
 /// translates them into their meaning for the work that it retries.
-public protocol SimulatedModel: LinkClient {
+public protocol CheckedModel: LinkClient {
   /// The policy that the model follows.
   var policy: LinkPolicy { get }
-  /// Returns the model's input for an event; `nil` if the model has no such input.
-  static func input(_ event: LinkEvent, at wall: Timestamp) -> Input?
   /// Returns the event that an input contains unchanged; `nil` if it contains none.
   static func event(of input: Input) -> LinkEvent?
   /// Returns the meaning of an input for the link.
   static func role(of input: Input) -> InputRole
   /// Returns the meaning of an effect for the link.
   static func role(of effect: Effect) -> EffectRole
-  /// Returns the input with its attempt replaced; unchanged if the input belongs to no attempt.
-  static func renamed(_ input: Input, to attempt: AttemptID) -> Input
 }
 
 /// A model that drives a link.
-public protocol LinkModel: SimulatedModel where Input: LinkInput {
+public protocol LinkModel: CheckedModel where Input: LinkInput {
   /// The link that the model drives.
   var link: HeldLink { get }
 }
@@ -64,9 +43,6 @@ public protocol LinkModel: SimulatedModel where Input: LinkInput {
 extension LinkModel {
   /// The policy of the link.
   public var policy: LinkPolicy { link.policy }
-  public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {
-    Input(event, at: wall)
-  }
   public static func event(of input: Input) -> LinkEvent? { input.event }
   /// The status of the link that the user sees.
   public var status: LinkStatus { link.status }
@@ -120,7 +96,7 @@ public enum InputRole: Sendable, Equatable {
   }
 
   /// Whether the input makes earlier attempts irrelevant.
-  var isNewStart: Bool {
+  package var isNewStart: Bool {
     switch self {
     case .wanted, .left, .changed, .lifecycle, .trigger: true
     case .credentials(.available), .credentials(.cleared): true

@@ -1,7 +1,7 @@
 public import HoldfastCore
 
 /// The state of one phone right after an observation, as checkers see it.
-public struct PhoneState<Feature: SimulatedFeature>: Sendable {
+public struct PhoneState<Feature: ObservedFeature>: Sendable {
   /// The world's time, on a clock that never stops.
   public var now: Instant
   /// The policy that the link must follow.
@@ -48,7 +48,7 @@ public struct PhoneState<Feature: SimulatedFeature>: Sendable {
 /// An event in a world. Some events are facts that no single host can observe completely.
 ///
 /// A sequence of observations is the input of checkers and traces, and of the digest of a run.
-public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
+public enum Observation<Feature: ObservedFeature>: Sendable, Equatable {
   // The process on a phone.
   /// A run of the process began. Runs are numbered from 1.
   case launched(HostID, run: Int)
@@ -77,9 +77,9 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   case server(HostID, isRunning: Bool)
 
   // The plan.
-  case began(PlannedEvent<Feature.EventKind>)
+  case began(ObservedEvent)
   /// A fault of the plan ended.
-  case ended(PlannedEvent<Feature.EventKind>)
+  case ended(ObservedEvent)
   /// No further faults occur from now on.
   case calm
 
@@ -97,3 +97,7 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
     }
   }
 }
+
+/// A function that receives every observation of a run, with the state of the phone right after it.
+public typealias RunWatch<Feature: ObservedFeature> =
+  (Observation<Feature>, PhoneState<Feature>) -> Void

@@ -1,9 +1,9 @@
-import HoldfastCore
+package import HoldfastCore
 
 /// Functions that format the texts of traces.
-enum TraceText {
+package enum TraceText {
   /// Formats a time as `0:12:03.250`.
-  static func clock(_ time: Duration) -> String {
+  package static func clock(_ time: Duration) -> String {
     let total = time.nanoseconds / 1_000_000
     let (seconds, thousandths) = total.quotientAndRemainder(dividingBy: 1000)
     let rest = [
@@ -20,7 +20,7 @@ enum TraceText {
 
   /// Formats a duration as `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`. It is truncated, not
   /// rounded.
-  static func length(_ time: Duration) -> String {
+  package static func length(_ time: Duration) -> String {
     let thousandths = time.nanoseconds / 1_000_000
     let seconds = thousandths / 1000
     switch seconds {
@@ -37,15 +37,15 @@ enum TraceText {
   }
 
   /// Formats a count as `1 message` or `3 messages`.
-  static func count(_ number: Int, _ noun: String) -> String {
+  package static func count(_ number: Int, _ noun: String) -> String {
     number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
   }
 
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     text.count > 30 ? "“\(text.prefix(30))…”" : "“\(text)”"
   }
 
-  static func reason(_ reason: LinkStatus.Reason) -> String {
+  package static func reason(_ reason: LinkStatus.Reason) -> String {
     switch reason {
     case .blocked(.unreachable): "there is no network"
     case .blocked(.captivePortal): "a login page is in the way"
@@ -60,7 +60,7 @@ enum TraceText {
     }
   }
 
-  static func failure(_ failure: LinkFailure) -> String {
+  package static func failure(_ failure: LinkFailure) -> String {
     switch failure {
     case .unreachable: "no route"
     case .dns: "an unknown name"
@@ -80,12 +80,12 @@ enum TraceText {
   }
 
   /// Describes an event on a connection.
-  static func connection(_ attempt: AttemptID, _ what: String) -> TracePart {
+  package static func connection(_ attempt: AttemptID, _ what: String) -> TracePart {
     (.network, "connection \(attempt.number) \(what)")
   }
 
   /// Describes the network that the device reports.
-  static func describe(_ way: Reachability) -> String {
+  package static func describe(_ way: Reachability) -> String {
     switch way {
     case .unreachable: "no network"
     case .reachable(let path, _): "a network over \(path.name)"
@@ -94,7 +94,7 @@ enum TraceText {
   }
 
   /// Describes a change of credentials.
-  static func describe(_ event: HeldLink.CredentialsEvent) -> String {
+  package static func describe(_ event: HeldLink.CredentialsEvent) -> String {
     switch event {
     case .available(let life): "has a token" + (life.map { " for \(length($0))" } ?? "")
     case .refreshFailed: "got no new token this time"
@@ -107,7 +107,8 @@ enum TraceText {
 // Descriptions of the inputs and effects that every link has.
 extension TraceText {
   /// Describes an input of a model in as much detail as its role provides.
-  static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> TracePart
+  package static func cause<Model: CheckedModel>(_ input: Model.Input, of model: Model.Type)
+    -> TracePart
   {
     if let event = Model.event(of: input) { return cause(event) }
     return switch Model.role(of: input) {
@@ -123,7 +124,7 @@ extension TraceText {
   }
 
   /// Describes an event that any link can receive.
-  static func cause(_ event: LinkEvent) -> TracePart {
+  package static func cause(_ event: LinkEvent) -> TracePart {
     switch event {
     case .device(.reachability(let way)): (.phone, "says: \(describe(way))")
     case .device(.lifecycle(.foreground)): (.phone, "says: the app is in the foreground")
@@ -139,7 +140,7 @@ extension TraceText {
 
   /// Describes an effect of a model in as much detail as its role provides. Returns `nil` if a
   /// short trace omits it.
-  static func effect<Model: SimulatedModel>(
+  package static func effect<Model: CheckedModel>(
     _ effect: Model.Effect, of model: Model.Type, isVerbose: Bool
   ) -> TracePart? {
     switch Model.role(of: effect) {
@@ -154,7 +155,7 @@ extension TraceText {
   }
 
   /// Describes the status of a link.
-  static func status(_ status: LinkStatus) -> String {
+  package static func status(_ status: LinkStatus) -> String {
     var label = status.phase.rawValue
     if status.attempt > 0 { label += " try \(status.attempt)" }
     return label + (status.reason.map { ": \(reason($0))" } ?? "")

@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 /// A writer of the facts of one phone's link, from the observations of a replayed or simulated run.
 public struct LinkTeller<Feature: TracedFeature> {
@@ -78,7 +78,7 @@ public struct LinkTeller<Feature: TracedFeature> {
     case .server(let host, isRunning: true):
       if let index = world.downs.removeValue(forKey: host) { facts[index].until = until }
     case .ended(let event):
-      if let index = world.ended("\(event)") { facts[index].until = until }
+      if let index = world.ended(event) { facts[index].until = until }
     case .server, .upgraded, .serverLost, .wentDead, .began, .calm, .fact, .launched, .killed,
       .suspended, .resumed, .received, .ticked:
       return
@@ -390,19 +390,17 @@ public struct LinkTeller<Feature: TracedFeature> {
     case .server(let host, let isRunning): server(host, isRunning: isRunning)
     case .began(let event): if event.concerns(phone: phone) { begin(event) }
     case .ended(let event):
-      if let index = world.ended("\(event)") { facts[index].until = at }
+      if let index = world.ended(event) { facts[index].until = at }
     case .calm: add(.note(.network), "From now on, nothing goes wrong any more.")
     case .fact(let fact): tell(fact)
     case .upgraded, .launched, .killed, .suspended, .resumed, .received, .ticked: return
     }
   }
 
-  private mutating func begin(_ event: PlannedEvent<Feature.EventKind>) {
+  private mutating func begin(_ event: ObservedEvent) {
     let isOfUser = Feature.isOfUser(event)
     let say = Sentence.of(event, isOfUser: isOfUser)
-    if case .common(.serverClock) = event.eventKind {
-      world.clockJump = (world.clockJump ?? .zero) + event.time
-    }
+    if let jump = event.serverJump { world.clockJump = (world.clockJump ?? .zero) + jump }
     if event.isOfPeople {
       // The app's inputs contain what a person does with this phone's app.
       let isKnown = isOfUser && event.length == .zero
@@ -412,7 +410,7 @@ public struct LinkTeller<Feature: TracedFeature> {
     } else {
       let index = add(.trouble(name: Sentence.name(of: event)), say)
       facts[index].until = at
-      world.began("\(event)", index)
+      world.began(event, index)
     }
   }
 
@@ -469,12 +467,14 @@ struct WorldMemory {
   /// The facts of servers that are not running.
   var downs: [HostID: Int] = [:]
   /// The facts of planned events that are in progress, in the order in which they began.
-  private var troubles: [String: [Int]] = [:]
+  private var troubles: [ObservedEvent: [Int]] = [:]
 
-  mutating func began(_ event: String, _ fact: Int) { troubles[event, default: []].append(fact) }
+  mutating func began(_ event: ObservedEvent, _ fact: Int) {
+    troubles[event, default: []].append(fact)
+  }
 
   /// Returns the fact of an event that ended; `nil` if the event has none.
-  mutating func ended(_ event: String) -> Int? {
+  mutating func ended(_ event: ObservedEvent) -> Int? {
     guard let first = troubles[event]?.first else { return nil }
     troubles[event]?.removeFirst()
     return first

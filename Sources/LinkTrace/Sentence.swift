@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// Functions that form the sentences of facts.
 package enum Sentence {
@@ -25,13 +25,13 @@ package enum Sentence {
   package static func closed(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
 
   /// Returns the sentence of a planned event.
-  static func of<Kind>(_ event: PlannedEvent<Kind>, isOfUser: Bool) -> String {
+  static func of(_ event: ObservedEvent, isOfUser: Bool) -> String {
     let words = event.description
     return isOfUser ? "The user \(words)." : capitalized(words) + "."
   }
 
   /// Returns the name of a planned event in a few words.
-  static func name<Kind>(of event: PlannedEvent<Kind>) -> String {
+  static func name(of event: ObservedEvent) -> String {
     // Names such as `mappingExpired` become words.
     let words = event.name.reduce(into: "") { words, character in
       words += character.isUppercase ? " \(character.lowercased())" : String(character)

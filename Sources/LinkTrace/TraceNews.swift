@@ -1,11 +1,11 @@
 public import HoldfastCore
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 /// A feature whose runs become traces.
 ///
 /// The events that every link has are derived from the roles of inputs and effects. A feature adds
 /// the events of its data.
-public protocol TracedFeature: SimulatedFeature {
+public protocol TracedFeature: ObservedFeature {
   /// Returns the events of data that an input reports.
   static func news(of input: Input) -> [TraceNews]
   /// Returns the events of data that an effect causes.
@@ -57,7 +57,7 @@ extension TracedFeature {
   }
 
   /// Returns whether a planned event is an act of the phone's user, and not one of other people.
-  static func isOfUser(_ event: PlannedEvent<EventKind>) -> Bool {
+  static func isOfUser(_ event: ObservedEvent) -> Bool {
     event.isOfPeople && event.hostKind == .phone && !ordinaryEvents.contains(event.name)
   }
 }

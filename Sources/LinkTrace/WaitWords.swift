@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// Functions that explain the wait before an attempt in words.
 enum WaitWords {

@@ -1,35 +1,37 @@
 import HoldfastCore
-public import HoldfastWorlds
+package import HoldfastLinkChecks
+package import HoldfastLinkTrace
+package import HoldfastWorlds
 
 /// A simulated run and its traces, one for the link of each phone.
 ///
 /// The traces contain what only the world knows: the faults in force, when servers ran, what they
 /// accepted, and the findings of the checkers.
-public struct SimulatedRun<Feature: TracedFeature> {
+package struct SimulatedRun<Feature: SimulatedFeature & TracedFeature> {
   /// The result of the run.
-  public let outcome: RunOutcome<Feature>
+  package let outcome: RunOutcome<Feature>
   /// The traces, in the order of the phones.
-  public let traces: [Trace]
+  package let traces: [Trace]
 
   /// The trace of the link of one phone.
-  public struct Trace: Sendable {
+  package struct Trace: Sendable {
     /// The first line.
-    public var header: TraceHeader
+    package var header: TraceHeader
     /// The facts in order of time.
-    public var facts: [TraceFact]
+    package var facts: [TraceFact]
 
     /// The trace in the format of `TraceWriter`.
-    public var text: [UInt8] { TraceWriter.text(header, facts) }
+    package var text: [UInt8] { TraceWriter.text(header, facts) }
   }
 
   /// A function that plays one plan and passes its observations to a watcher.
-  public typealias Player =
+  package typealias Player =
     (WorldPlan<Feature>, RunSetup<Feature>, @escaping RunWatch<Feature>) -> RunOutcome<Feature>
 
   /// Plays a plan and writes its traces.
   ///
   /// - Parameter play: The function that plays the plan.
-  public init(
+  package init(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature> = RunSetup(),
     play: Player = { Feature.play($0, $1, watch: $2) }
   ) {
@@ -84,7 +86,7 @@ private final class RunTellers<Feature: TracedFeature> {
 
 extension Worlds {
   /// The worlds whose runs have traces.
-  public static var traced: [any TracedFeature.Type] {
-    all.compactMap { $0 as? any TracedFeature.Type }
+  package static var traced: [any (SimulatedFeature & TracedFeature).Type] {
+    all.compactMap { $0 as? any (SimulatedFeature & TracedFeature).Type }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 @_exported public import struct HoldfastCore.LinkPolicy
 @_exported public import struct HoldfastCore.PolicyError
+@_exported public import HoldfastLinkChecks
 @_exported public import HoldfastWorlds
 import Synchronization
 

@@ -1,5 +1,6 @@
 import HoldfastCommandKit
 import HoldfastJSON
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate bottle-cost`: shows the costs of a bottle's timers.

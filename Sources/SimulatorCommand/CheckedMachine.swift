@@ -1,6 +1,7 @@
 import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastDriver
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// A machine whose journals `holdfast-sim judge` can check.
@@ -20,7 +21,8 @@ struct CheckedMachine: Sendable {
   /// Replays a journal of this machine and applies the checkers to it.
   let check: @Sendable (_ path: String) throws(JournalError) -> CheckResult
 
-  private init<Feature: ReplayedFeature>(_: Feature.Type) where Feature.Model: Journaled {
+  private init<Feature: SimulatedFeature & ReplayedFeature>(_: Feature.Type)
+  where Feature.Model: Journaled {
     name = Feature.Model.journalName
     checked = Feature.checkedInJournals
     unchecked = Feature.kinds.filter { !Feature.checkedInJournals.contains($0) }

@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastDriver
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The command `holdfast-sim judge`: checks the promises of a recorded run.

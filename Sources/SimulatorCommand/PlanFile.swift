@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import Foundation
 import HoldfastJSON
 import HoldfastDriver
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// Plan files, in the same format as the corpus of the tests.

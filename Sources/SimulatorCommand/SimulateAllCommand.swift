@@ -2,6 +2,8 @@ import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastJSON
 import HoldfastLinkTrace
+import HoldfastRunTraces
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate all`: plays all listed worlds in sequence.
@@ -69,7 +71,7 @@ enum SimulateAllCommand {
       ? first : CommandFailure(.failed, failures.map(\.cause).joined(separator: "; "))
   }
 
-  private static func play<Feature: TracedFeature>(
+  private static func play<Feature: SimulatedFeature & TracedFeature>(
     _ world: Feature.Type, _ call: Invocation, _ watch: SimulateWatch
   ) async throws(CommandFailure) {
     watch.output.put { head(world, call) }

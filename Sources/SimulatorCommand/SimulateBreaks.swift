@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastJSON
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Synchronization
 

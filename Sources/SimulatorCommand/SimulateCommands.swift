@@ -1,5 +1,7 @@
 import HoldfastCommandKit
 import HoldfastLinkTrace
+import HoldfastRunTraces
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate`: plays features in seeded worlds.
@@ -19,7 +21,9 @@ enum SimulateCommands {
       ])
   }
 
-  private static func command<Feature: TracedFeature>(of world: Feature.Type) -> Command {
+  private static func command<Feature: SimulatedFeature & TracedFeature>(of world: Feature.Type)
+    -> Command
+  {
     SimulateWorldCommand<Feature>.command
   }
 

@@ -1,5 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastJSON
 

@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The parameters of `simulate WORLD`.

@@ -2,10 +2,12 @@ import HoldfastCommandKit
 import HoldfastJSON
 import HoldfastLinkTrace
 import HoldfastSimulator
+import HoldfastRunTraces
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The options `--html` and `--trace-file`: the page and the traces of one run.
-struct SimulatePicture<Feature: TracedFeature> {
+struct SimulatePicture<Feature: SimulatedFeature & TracedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
   /// The file of the page; `nil` for no page.

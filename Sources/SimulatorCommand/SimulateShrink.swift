@@ -3,10 +3,11 @@ import HoldfastSimulator
 import HoldfastCore
 import HoldfastJSON
 import HoldfastLinkTrace
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The option `--shrink`: finds, prints and writes the smallest plan that fails in the same way.
-struct SimulateShrink<Feature: TracedFeature> {
+struct SimulateShrink<Feature: SimulatedFeature & TracedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 

@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The result of many runs, formatted as tables for people and as JSON objects for programs.

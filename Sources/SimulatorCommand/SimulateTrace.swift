@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
 import HoldfastJSON
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The trace of one run, printed line by line.

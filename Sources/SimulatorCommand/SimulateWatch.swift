@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Synchronization
 

@@ -2,11 +2,12 @@ import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
 import HoldfastLinkTrace
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Synchronization
 
 /// The command `holdfast-sim simulate WORLD`, declared once for every world.
-enum SimulateWorldCommand<Feature: TracedFeature> {
+enum SimulateWorldCommand<Feature: SimulatedFeature & TracedFeature> {
   private typealias Options = SimulateParameters
 
   static var command: Command {

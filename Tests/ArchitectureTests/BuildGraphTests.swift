@@ -19,9 +19,8 @@ import Testing
   /// The targets that may depend on the simulator, which is larger than any other module that tests
   /// build.
   private static let simulating: Set<String> = [
-    "HoldfastSimulator", "HoldfastSimulatorCommand", "SimulatorTests", "SimulateTests",
-    "HoldfastBench", "HoldfastLinkTrace", "LinkTraceTests", "HoldfastDemo", "HoldfastCommand",
-    "HoldfastTests",
+    "HoldfastSimulator", "HoldfastSimulatorCommand", "HoldfastRunTraces", "SimulatorTests",
+    "SimulateTests", "HoldfastBench",
   ]
 
   @Test func `the name of every target begins with the package's name`() throws {
@@ -50,6 +49,15 @@ import Testing
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let withPages = graph.products.filter { graph.closure(of: $0.value).contains("CHoldfastPages") }
     #expect(withPages.keys.sorted() == ["HoldfastSimulator", "holdfast", "holdfast-sim"])
+  }
+
+  @Test func `the program, the demo and pictures of journals compile no simulator`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    for name in ["HoldfastCommand", "HoldfastDemo", "HoldfastTests", "LinkTraceTests"] {
+      let compiled = graph.closure(of: [name])
+      #expect(compiled.contains("HoldfastLinkChecks"), "\(name)")
+      #expect(!compiled.contains("HoldfastWorlds"), "\(name)")
+    }
   }
 
   @Test func `features, adapters and the server's rules use no other feature`() throws {

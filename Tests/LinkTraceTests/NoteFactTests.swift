@@ -1,5 +1,5 @@
 import HoldfastHeldSocket
-import HoldfastWorlds
+import HoldfastLinkChecks
 import Testing
 
 @testable import HoldfastCore
@@ -147,16 +147,5 @@ import Testing
   ])
   func `a wait is explained by its parts`(wait: RetryWait, text: String) {
     #expect(Self.words(wait) == text)
-  }
-
-  @Test func `each explained wait of simulated days has its parts in the trace`() throws {
-    let facts = try #require(SimulatedRun<HeldFeature>(.drawn(.swarm, seed: 1)).traces.first).facts
-    let waits = facts.compactMap { fact -> TraceEvent.State? in
-      guard case .state(let state) = fact.event, state.rule != nil else { return nil }
-      return state
-    }
-    #expect(waits.count > 3)
-    #expect(waits.allSatisfy { $0.retryAt != nil })
-    #expect(facts.contains { $0.say.contains("jitter") })
   }
 }

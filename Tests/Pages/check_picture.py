@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks pages that `holdfast replay --html` wrote, in Chromium.
+"""Checks a page that `holdfast replay --html` wrote, in Chromium.
 
-    check_picture.py [--schema FILE] PAGE [OTHER...]
+    check_picture.py [--schema FILE] PAGE
 
 Prints one line for each check, and exits with 1 if one fails. Some checks put other traces into
-PAGE; the other pages are opened only. With a schema, the traces of all pages are validated. Needs
+PAGE. With a schema, the traces of the page are validated. Needs
 Playwright for Python and Chromium, whose path can be in CHROMIUM, and jsonschema for the schema.
 """
 
@@ -19,7 +19,7 @@ from picture_phases import Phases
 from picture_stories import Stories
 from picture_traces import OtherTraces
 from picture_use import Use
-from pictures import PictureChecks, traces_of
+from pictures import PictureChecks
 
 
 def arguments():
@@ -27,27 +27,11 @@ def arguments():
     options = argparse.ArgumentParser(usage=__doc__)
     options.add_argument("--schema")
     options.add_argument("page", type=pathlib.Path)
-    options.add_argument("others", nargs="*", type=pathlib.Path)
     return options.parse_args()
 
 
 class Opening(PictureChecks):
-    """Checks that pages open with all their traces, and that these follow the schema."""
-
-    def pages(self, paths):
-        """Opens further pages, and returns their traces."""
-        traces = []
-        for path in paths:
-            found = traces_of(path.read_text(encoding="utf-8"))
-            page = self.show(path.resolve().as_uri())
-            shown = page.locator(".linkrow").count()
-            names = page.locator("#links").inner_text()
-            good = shown == len(found) > 0 and all(header["name"] in names for header, _ in found)
-            self.check(f"{path.name} opens with its {len(found)} traces",
-                       good and not page.problems,
-                       (shown, names, page.problems, page.locator("#message").inner_text()))
-            traces += [trace for trace in found if trace not in traces]
-        return traces
+    """Checks that the traces of a page follow the schema."""
 
     def schema(self, path, traces):
         """Validates traces."""
@@ -65,9 +49,8 @@ def check(browser, options):
     """Makes all checks. Returns the status of the program."""
     with tempfile.TemporaryDirectory() as folder:
         opening = Opening(browser, options.page, folder)
-        traces = opening.traces + opening.pages(options.others)
         if options.schema:
-            opening.schema(options.schema, traces)
+            opening.schema(options.schema, opening.traces)
         for subject in (Use, Looks, OtherTraces, Phases, Stories):
             checks = subject(browser, options.page, folder)
             checks.run()

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Opens pages that `holdfast-sim simulate --html` wrote, in Chromium.
 
-    check_simulated.py PAGE...
+    check_simulated.py [--schema FILE] PAGE...
 
 Prints one line for each page, and exits with 1 if one is wrong: if it reports or requests
-something, leaves a line of a trace out, lacks a link, or does not open at its first finding. Needs
-Playwright for Python and Chromium; CHROMIUM is the path of its program.
+something, leaves a line of a trace out, lacks a link, or does not open at its first finding. With a
+schema, the traces of the pages are validated. Needs Playwright for Python and Chromium, whose path
+can be in CHROMIUM, and jsonschema for the schema.
 """
 
+import argparse
 import pathlib
 import sys
 
@@ -59,19 +61,35 @@ def wrong_finding(traces, seen):
     return wrong
 
 
-def check(browser):
+def invalid(schema, path):
+    """Returns what is wrong with the traces of a page, and what the schema accepts wrongly."""
+    wrong = []
+    for header, facts in traces_of(path.read_text(encoding="utf-8")):
+        wrong += [f"{header['machine']}: {text}" for text in schema.problems(header, facts)]
+        wrong += [f"accepted: {line}" for line in schema.accepted(header, facts)[:3]]
+    return wrong
+
+
+def check(browser, options):
     """Checks all pages. Returns the status of the program."""
-    checks = Checks()
-    for path in map(pathlib.Path, sys.argv[1:]):
+    checks, schema = Checks(), None
+    if options.schema:
+        from trace_schema import Schema
+        schema = Schema(options.schema)
+    for path in options.pages:
         wrong = problems(browser, path)
+        if schema:
+            wrong += invalid(schema, path)
         checks.check(path.name, not wrong, "; ".join(wrong))
     return checks.status()
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    return in_browser(check)
+    options = argparse.ArgumentParser(usage=__doc__)
+    options.add_argument("--schema")
+    options.add_argument("pages", nargs="+", type=pathlib.Path)
+    chosen = options.parse_args()
+    return in_browser(lambda browser: check(browser, chosen))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTestKit
+import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// A plan of held sockets that lasts many years, so that its run does not end during a test.

@@ -9,6 +9,7 @@ import HoldfastMessageStream
 import HoldfastSession
 import HoldfastStorage
 import HoldfastWire
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 
@@ -76,7 +77,7 @@ import Testing
 
   private static let full = StoreFailure.full(detail: "no space is left")
 
-  private func check<Feature: TracedFeature>(
+  private func check<Feature: SimulatedFeature & TracedFeature>(
     _ feature: Feature.Type, in file: String, seeds: ClosedRange<UInt64>,
     inputs: [Feature.Input] = [], effects: [Feature.Effect] = []
   ) throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTestKit
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

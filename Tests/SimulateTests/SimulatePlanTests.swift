@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

@@ -1,6 +1,8 @@
 import HoldfastCore
 import HoldfastHeldSocket
 import HoldfastLinkTrace
+import HoldfastRunTraces
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 
@@ -14,7 +16,7 @@ import Testing
     checkAttempts(BottleFeature.self)
   }
 
-  private func checkAttempts<Feature: TracedFeature>(_ feature: Feature.Type) {
+  private func checkAttempts<Feature: SimulatedFeature & TracedFeature>(_ feature: Feature.Type) {
     let facts = SimulatedRun<Feature>(.drawn(.swarm, seed: 1)).traces[0].facts
     var open: [AttemptID: Bool] = [:]
     var opened = 0
@@ -83,5 +85,16 @@ import Testing
         if let cause = fact.cause { #expect(cause < index, "\(fact.say)") }
       }
     }
+  }
+
+  @Test func `each explained wait of simulated days has its parts in the trace`() throws {
+    let facts = try #require(SimulatedRun<HeldFeature>(.drawn(.swarm, seed: 1)).traces.first).facts
+    let waits = facts.compactMap { fact -> TraceEvent.State? in
+      guard case .state(let state) = fact.event, state.rule != nil else { return nil }
+      return state
+    }
+    #expect(waits.count > 3)
+    #expect(waits.allSatisfy { $0.retryAt != nil })
+    #expect(facts.contains { $0.say.contains("jitter") })
   }
 }

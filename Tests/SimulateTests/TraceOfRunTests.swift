@@ -1,7 +1,9 @@
 import Foundation
 import HoldfastCore
 import HoldfastLinkTrace
+import HoldfastRunTraces
 import HoldfastTestKit
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 
@@ -24,7 +26,7 @@ import Testing
       CorpusCase<Feature>.self, from: Data(contentsOf: URL(filePath: path)))
   }
 
-  private func check<Feature: TracedFeature>(
+  private func check<Feature: SimulatedFeature & TracedFeature>(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, _ name: String
   ) throws {
     let run = SimulatedRun<Feature>(plan, setup)
@@ -60,7 +62,9 @@ import Testing
     for feature in Worlds.traced where feature.name == world { try draw(feature, preset) }
   }
 
-  private func draw<Feature: TracedFeature>(_: Feature.Type, _ preset: DayPreset) throws {
+  private func draw<Feature: SimulatedFeature & TracedFeature>(_: Feature.Type, _ preset: DayPreset)
+    throws
+  {
     guard Feature.presets.contains(preset) else { return }
     for server in Feature.Server.allCases {
       let plan = WorldPlan<Feature>.drawn(preset, seed: 3, server: server)

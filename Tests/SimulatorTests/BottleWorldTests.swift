@@ -1,5 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastStorage
 import HoldfastWire

@@ -3,6 +3,7 @@ import HoldfastWire
 import HoldfastMessageStream
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of edits and deletions in the simulated world.

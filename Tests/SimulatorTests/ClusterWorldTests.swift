@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastLinkChecks
 import HoldfastTestKit
 import HoldfastWorlds
 import Testing

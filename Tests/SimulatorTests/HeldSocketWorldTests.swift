@@ -1,5 +1,6 @@
 import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

@@ -3,6 +3,7 @@ import HoldfastCore
 import HoldfastMessageStream
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of the simulation kernel that all features share.

@@ -1,3 +1,4 @@
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 

@@ -4,6 +4,7 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 @Suite struct EventQueueTests {

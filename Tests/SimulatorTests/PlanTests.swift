@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

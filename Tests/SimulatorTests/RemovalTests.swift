@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastMessageStream
 import HoldfastWire
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

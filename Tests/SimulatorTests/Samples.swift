@@ -3,6 +3,7 @@ import HoldfastStorage
 import HoldfastWire
 import HoldfastMessageStream
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 extension Facts {

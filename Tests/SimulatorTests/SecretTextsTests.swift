@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 struct SecretTextsTests {

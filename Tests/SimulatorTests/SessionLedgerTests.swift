@@ -4,6 +4,7 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of the ledger of a session server for findings that no deliberate defect causes.

@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastSimulator
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 import Synchronization

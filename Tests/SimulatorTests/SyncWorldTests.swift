@@ -1,6 +1,7 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastHealth
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastStorage
 import HoldfastWire

@@ -29,11 +29,12 @@ while size < needed.count {
 package.targets = package.targets.filter { needed.contains($0.name) }
 package.products = []
 // Only the modules that the simulator plays are optimized. All others are built quickly.
-let played = planted.union(["Mutants", "MutantRuns", "HoldfastWorlds"])
+let simulator: Set<String> = ["HoldfastLinkChecks", "HoldfastWorlds"]
+let played = planted.union(["Mutants", "MutantRuns"]).union(simulator)
 for target in package.targets where target.type != .system && !played.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
 }
 // If two modules have a member of the same name, the import decides.
-for target in package.targets where target.type == .test || target.name == "HoldfastWorlds" {
+for target in package.targets where target.type == .test || simulator.contains(target.name) {
   target.swiftSettings?.append(.enableUpcomingFeature("MemberImportVisibility"))
 }

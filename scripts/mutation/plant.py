@@ -195,8 +195,8 @@ class Package:
     def world(self):
         """Returns a hash of everything that the simulator's results depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
-            "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
-            "scripts/mutation/switch"]) + self.part + ("" if self.plays else "-suites")
+            "Sources/LinkChecks", "Sources/Simulator", "scripts/mutation/planter",
+            "scripts/mutation/runs", "scripts/mutation/switch"]) + self.part + ("" if self.plays else "-suites")
         return self.state
 
     @property

@@ -3,18 +3,14 @@ import HoldfastCore
 import HoldfastStorage
 import HoldfastWire
 
-/// The checkers of the guarantees that are specific to a bottle.
+/// The checkers of the guarantees that are specific to a bottle, and that need no more than a
+/// journal contains.
 public struct BottleCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = BottleFeature
 
   private var found = Findings()
-  private var scans = BottleScans()
-  private var idling = IdleChecker()
   private var keeping = PendingRequestChecker()
-  /// For each record that has not been stored, the time at which the bottle made it.
-  private var waiting: [UInt32: Instant] = [:]
-  private var known: Set<UInt32> = []
   /// The IDs of the records in the latest chunk.
   private var chunk: [UInt32] = []
   /// The numbers of the drinks that the app has shown in this run, and the highest of these
@@ -25,28 +21,21 @@ public struct BottleCheckers: FeatureCheckers {
   public init() {}
 
   public var findings: [Finding] {
-    found.all + scans.found.all + idling.found.all + keeping.found.all
+    found.all + keeping.found.all
   }
 
   public mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<BottleFeature>
   ) {
-    checkDeadlines(phoneState)
-    scans.received(input, isLate: isLate, phoneState)
-    idling.received(input, isLate: isLate, phoneState)
     keeping.received(input, isLate: isLate, phoneState)
     if case .heard(_, .chunk(let news), _)? = input {
       chunk = news.records.filter { !$0.flags.contains(.isDeleted) }.map(\.id)
     }
     for effect in effects {
       requested(effect, phoneState)
-      scans.requested(effect, phoneState)
-      idling.requested(effect, isTick: input == nil, phoneState)
       keeping.requested(effect, phoneState)
     }
-    scans.stepEnded(phoneState)
-    idling.stepEnded(phoneState)
   }
 
   public mutating func requested(
@@ -73,77 +62,28 @@ public struct BottleCheckers: FeatureCheckers {
   public mutating func handle(
     _ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>
   ) {
-    checkDeadlines(phoneState)
-    scans.handle(seen, phoneState)
-    idling.handle(seen, phoneState)
     keeping.handle(seen, phoneState)
     switch seen {
     case .launched: (shown, lastShown, chunk) = ([], 0, [])
-    case .fact(let fact): noted(fact, phoneState)
+    case .fact(.erased): chunk = []
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
-      .server,
-      .began,
-      .ended, .calm:
+      .server, .began, .ended, .calm, .fact:
       return
     }
   }
 
-  public mutating func noted(
-    _ fact: Feature.Fact, _ phoneState: PhoneState<BottleFeature>
-  ) {
-    switch fact {
-    case .recorded(let id): waiting[id] = phoneState.now
-    case .removed(let id): waiting[id] = nil
-    case .stored(let id):
-      waiting[id] = nil
-      guard !known.insert(id).inserted else { return }
-      found.add(.duplicated, at: phoneState.now, "record \(id) was stored twice")
-    case .stamped(let isValid):
-      if isValid { return }
-      found.add(.untimed, at: phoneState.now, "a drink has no time although a phone is connected")
-    case .erased: (waiting, known, chunk) = ([:], [], [])
-    case .altered(let id):
-      found.add(.untrue, at: phoneState.now, "record \(id) differs from the one that was made")
-    case .advertises, .linked: return
-    }
-  }
-
-  /// Reports records that were not stored in time.
-  private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
-    guard let clear = phoneState.own.clearSince,
-      clear.advanced(by: phoneState.own.bound) < phoneState.now, !waiting.isEmpty
-    else { return }
-    for (id, made) in waiting.sorted(by: { $0.key < $1.key }) {
-      // Earlier records are stored only with the next connection.
-      guard let start = made >= clear ? made : phoneState.own.freshSince,
-        start.advanced(by: phoneState.own.bound) < phoneState.now
-      else { continue }
-      waiting[id] = nil
-      let seconds = start.duration(to: phoneState.now).components.seconds
-      found.add(
-        .unsynced, at: phoneState.now,
-        "record \(id) is not stored \(seconds) s after phone and bottle could meet")
-    }
-  }
-
   public mutating func conclude(_ phoneState: PhoneState<BottleFeature>) {
-    let lost = phoneState.own.expected.sorted()
-    if !lost.isEmpty {
-      found.add(.lost, at: phoneState.now, "records \(lost) were never stored")
-    }
     keeping.conclude(phoneState)
   }
 }
 
 /// A checker that detects two faults: an app that waits for its bottle while nothing is pending
-/// with the system, and requests that are answered late, twice or wrongly.
+/// with the system, and requests that are answered late or twice.
 struct PendingRequestChecker: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
   /// The unanswered requests, with the times by which they must be answered.
   private var pending: [UInt64: Instant] = [:]
-  /// The bytes of requests that have not been written yet.
-  private var unwritten: [UInt64: (attribute: BottleAttribute, bytes: [UInt8])] = [:]
   private var isReported = false
   private var isAway = true
 
@@ -156,10 +96,8 @@ struct PendingRequestChecker: Sendable {
   ) {
     checkDeadlines(phoneState)
     switch input {
-    case .refresh(let id): pending[id] = phoneState.now.advanced(by: Self.timeLimit)
-    case .perform(let id, let request):
+    case .refresh(let id), .perform(let id, _):
       pending[id] = phoneState.now.advanced(by: Self.timeLimit)
-      unwritten[id] = BottleRequestKind.written(request)
     case .start: isAway = false
     case .stop: isAway = true
     case .hold, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .written,
@@ -170,15 +108,9 @@ struct PendingRequestChecker: Sendable {
 
   mutating func requested(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
     switch effect {
-    case .write(_, _, let attribute, let bytes):
-      unwritten = unwritten.filter { $0.value.attribute != attribute || $0.value.bytes != bytes }
-    case .update(.refreshed(let id, _)): answered(id, at: phoneState.now)
-    case .update(.performed(let id, let result)):
-      if unwritten.removeValue(forKey: id) != nil, result == .done {
-        found.add(.untrue, at: phoneState.now, "request \(id) is done but was not written")
-      }
+    case .update(.refreshed(let id, _)), .update(.performed(let id, _)):
       answered(id, at: phoneState.now)
-    case .scan, .stopScan, .connect, .cancel, .discover, .commit, .confirm, .update: return
+    case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update: return
     }
   }
 
@@ -191,9 +123,9 @@ struct PendingRequestChecker: Sendable {
   {
     switch seen {
     case .launched:
-      (pending, unwritten) = ([:], [:])
+      pending = [:]
       (awakeSince, isReported) = (phoneState.now, false)
-    case .killed: (pending, unwritten) = ([:], [:])
+    case .killed: pending = [:]
     case .resumed: awakeSince = phoneState.now
     case .suspended:
       if phoneState.own.idleSince != nil {

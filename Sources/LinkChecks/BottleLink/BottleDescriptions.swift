@@ -30,7 +30,7 @@ extension BottleFeature {
     case .restored(let all):
       (.phone, "gives back a bottle\(all.first?.isConnected == true ? " that is connected" : "")")
     case .found(let id, _):
-      (.phone, id == BottleRadio.id ? "finds the bottle" : "finds another bottle")
+      (.phone, id == peripheral ? "finds the bottle" : "finds another bottle")
     case .connected(let attempt): TraceText.connection(attempt, "is open")
     case .failed(let attempt, let failure):
       TraceText.connection(attempt, "fails with \(TraceText.failure(failure))")

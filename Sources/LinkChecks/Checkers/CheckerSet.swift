@@ -1,8 +1,8 @@
-import HoldfastCore
+package import HoldfastCore
 
 /// The checkers that a feature adds to those of its link. Each checks one guarantee.
 public protocol FeatureCheckers: Sendable {
-  associatedtype Feature: SimulatedFeature
+  associatedtype Feature: ObservedFeature
 
   init()
   /// Checks a step of a phone's model: its input, which is `nil` for a tick, and its effects.
@@ -62,11 +62,11 @@ extension FeatureCheckers {
 /// The state of a phone, together with the checkers of its link.
 ///
 /// Checkers read the state in place, because a copy would retain everything that it holds.
-struct PhoneView<Feature: SimulatedFeature>: Sendable {
-  var phoneState: PhoneState<Feature>
-  private(set) var checkers = LinkCheckers<Feature>()
+public struct PhoneView<Feature: ObservedFeature>: Sendable {
+  package var phoneState: PhoneState<Feature>
+  private var checkers = LinkCheckers<Feature>()
 
-  init(_ phoneState: PhoneState<Feature>) {
+  package init(_ phoneState: PhoneState<Feature>) {
     self.phoneState = phoneState
   }
 
@@ -89,16 +89,20 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
 
   fileprivate mutating func conclude() { checkers.conclude(phoneState) }
 
+  fileprivate var findings: [Finding] { checkers.findings }
+
   fileprivate var wholeBy: Instant? { checkers.wholeBy(phoneState.policy) }
 }
 
-/// The checkers of a run: those of each phone's link, and those of the feature.
-struct CheckerSet<Feature: SimulatedFeature>: Sendable {
-  var views: [PhoneView<Feature>] = []
+/// The checkers of what phones do: those of each phone's link, and those of the feature.
+public struct CheckerSet<Feature: ObservedFeature>: Sendable {
+  package var views: [PhoneView<Feature>] = []
   private var own = Feature.Checkers()
 
+  package init() {}
+
   /// Passes a step of a phone's model to the checkers.
-  mutating func stepped(
+  package mutating func stepped(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
     views[phone.index].stepped(input, isLate: isLate, effects, &own)
@@ -107,7 +111,7 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   /// Passes an observation that is not a step to the checkers.
   ///
   /// - Parameter phone: The phone that the observation concerns; `nil` if it concerns all.
-  mutating func handle(_ seen: Observation<Feature>, of phone: Int?) {
+  package mutating func handle(_ seen: Observation<Feature>, of phone: Int?) {
     if let phone {
       views[phone].handle(seen)
     } else {
@@ -120,27 +124,30 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   mutating func see(_ seen: Observation<Feature>) {
     switch seen {
     case .received(let phone, let input, let isLate, let effects):
-      stepped(phone, input, isLate: isLate, effects)
-    case .ticked(let phone, let effects): stepped(phone, nil, isLate: false, effects)
+      Feature.step(phone, input, isLate: isLate, effects, &self)
+    case .ticked(let phone, let effects):
+      Feature.step(phone, nil, isLate: false, effects, &self)
     case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
       .began,
       .ended, .calm, .fact:
-      handle(seen, of: seen.host?.index)
+      Feature.observe(seen, of: seen.host?.index, &self)
     }
   }
 
-  mutating func conclude() {
+  package mutating func conclude() {
     own.conclude(views[0].phoneState)
     for phone in views.indices { views[phone].conclude() }
   }
 
   /// The time by which everything must be complete; `nil` before the calm phase.
-  var wholeBy: Instant? { views.compactMap(\.wholeBy).max() }
+  package var wholeBy: Instant? { views.compactMap(\.wholeBy).max() }
 
-  /// The violations found so far, ordered by time; at most 20.
-  var findings: [Finding] {
+  /// Returns the violations found so far, ordered by time; at most 20.
+  ///
+  /// - Parameter others: The violations that checkers outside of the set have found.
+  package func findings(with others: [Finding] = []) -> [Finding] {
     Array(
-      (own.findings + ofLinks).enumerated()
+      (own.findings + others + ofLinks).enumerated()
         .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         .map(\.element).prefix(Findings.limit))
   }
@@ -148,9 +155,9 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   /// The violations of the guarantees of links. In a world with several phones, each names its
   /// phone.
   private var ofLinks: [Finding] {
-    guard views.count > 1 else { return views.flatMap(\.checkers.findings) }
+    guard views.count > 1 else { return views.flatMap(\.findings) }
     return views.enumerated().flatMap { index, view in
-      view.checkers.findings.map {
+      view.findings.map {
         var finding = $0
         finding.phone = index
         return finding
@@ -160,7 +167,7 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
 }
 
 /// The checkers of one link, one for each of its guarantees.
-struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
+struct LinkCheckers<Feature: ObservedFeature>: LinkChecker {
   private var outstanding = Outstanding<Feature>()
   private var windows = AttemptWindows<Feature>()
   private var tries = Tries<Feature>()
@@ -276,7 +283,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
 /// A checker of one guarantee of a link. It receives each input, each effect and the resulting
 /// state.
 protocol LinkChecker: Sendable {
-  associatedtype Feature: SimulatedFeature
+  associatedtype Feature: ObservedFeature
   var found: Findings { get }
 
   /// Handles an input of the model. The resulting effects follow.

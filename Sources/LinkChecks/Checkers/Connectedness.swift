@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A checker that detects a link that is wrongly shown as connected: over a socket that the server
 /// did not accept, or for too long over a dead connection.
-struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
+struct Connectedness<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The attempts in this run of the process that the server accepted.
   private var taken: Set<AttemptID> = []

@@ -84,7 +84,7 @@ public struct Findings: Sendable, Hashable {
 }
 
 /// A checker that detects collections in memory that exceed the feature's bounds.
-struct Bounds<Feature: SimulatedFeature>: LinkChecker {
+struct Bounds<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The bounds that were reported in this run of the process. Each is reported once per run.
   private var reported: [String] = []

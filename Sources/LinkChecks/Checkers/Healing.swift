@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A checker that verifies that the world recovers fully in the calm phase, and that a link has no
 /// deadline after the user has left.
-struct Healing<Feature: SimulatedFeature>: LinkChecker {
+struct Healing<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?
   /// The earliest time at which a server permits an attempt, according to a response before the

@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// A checker that detects effects of events that belong to an earlier attempt.
-struct Lateness<Feature: SimulatedFeature>: LinkChecker {
+struct Lateness<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isLate = false
   /// The phase after the previous step.

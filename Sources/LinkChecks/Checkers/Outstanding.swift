@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// A checker that detects a wanted link for which nothing is outstanding, and missed deadlines.
-struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
+struct Outstanding<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var before: Moment?
   private var awakeSince = Instant.zero
@@ -126,7 +126,7 @@ extension PhoneState {
 }
 
 /// A checker that detects more attempts within a time window than the policy permits.
-struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
+struct AttemptWindows<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The times of this process's attempts, oldest first. The list is as long as the largest window
   /// requires.
@@ -156,7 +156,7 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
 
 /// A checker that detects network activity while the user does not want the link: before the first
 /// start, and after the user has left.
-struct Leaving<Feature: SimulatedFeature>: LinkChecker {
+struct Leaving<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true
 

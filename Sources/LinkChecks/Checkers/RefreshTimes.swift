@@ -7,7 +7,7 @@ import HoldfastCore
 /// but not within `gate.refreshTimeout` of the last refresh. A refusal makes them due immediately,
 /// and until others arrive each attempt begins with a refresh.
 /// While the link is wanted and its process is running, a due refresh may be up to a second late.
-struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
+struct RefreshTimes<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// Whether the phone has credentials that the server has not refused.
   private var isThere = false

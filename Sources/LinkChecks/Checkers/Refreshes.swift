@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A checker that detects credentials that are refreshed too often after refusals, or again while a
 /// refresh is in progress.
-struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
+struct Refreshes<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The time at which the refresh in progress began.
   private var running: Instant?

@@ -8,7 +8,7 @@ import HoldfastCore
 /// early attempts may be no more frequent than with uniformly drawn times. For each attempt, the
 /// checker counts how often the time since the drain can be doubled within the window. By chance,
 /// the sum of these counts exceeds its bound in one of a billion runs.
-struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
+struct RetryAfterChecker<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The earliest time at which the server permits an attempt.
   private var notBefore: Instant?

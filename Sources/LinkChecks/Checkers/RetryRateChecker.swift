@@ -5,7 +5,7 @@ import HoldfastCore
 /// The policy determines the limit. A timer may close a connection only if nothing was received
 /// over it for `liveness.silence`, or for the minimum time that a ping's pong and those of its
 /// retries may take.
-struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
+struct RetryRateChecker<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var line: Line?
   /// Whether the current step is a tick.

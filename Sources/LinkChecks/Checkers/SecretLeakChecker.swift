@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// A checker that detects tokens in anything that the model stores, sends or shows.
-struct SecretLeakChecker<Feature: SimulatedFeature>: LinkChecker {
+struct SecretLeakChecker<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()
 
@@ -24,11 +24,13 @@ struct SecretLeakChecker<Feature: SimulatedFeature>: LinkChecker {
 ///
 /// Describing a value takes longer than a step of the model. A sample is sufficient, because the
 /// same code describes all values of a kind.
-struct LogSample {
+package struct LogSample {
   private var seen = 0
 
+  package init() {}
+
   /// Counts a value and returns whether it is in the sample.
-  mutating func takesNext() -> Bool {
+  package mutating func takesNext() -> Bool {
     seen += 1
     return seen % 8 == 1
   }

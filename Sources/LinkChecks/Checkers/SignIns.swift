@@ -8,7 +8,7 @@ import HoldfastCore
 /// - The server refused the current credentials, and the issuer then returns none.
 /// - The server refuses new credentials after it refused the previous ones, and it accepted neither
 ///   in the meantime.
-struct SignIns<Feature: SimulatedFeature>: LinkChecker {
+struct SignIns<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isThere = false
   /// Whether the server refused the current credentials.

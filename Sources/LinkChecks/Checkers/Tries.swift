@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// A checker that detects series of attempts that do not end in standby. A new series may start
 /// only after a stable link, valid data, or a new reason.
-struct Tries<Feature: SimulatedFeature>: LinkChecker {
+struct Tries<Feature: ObservedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The number of attempts since a link was last proven or there was a new reason to connect.
   private var count = 0

@@ -1,10 +1,10 @@
 import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastHealth
+package import HoldfastHealth
 import HoldfastServerCore
 import HoldfastWire
 
-// The trace of a run, and its digest.
+// The trace of a run.
 extension RelayFeature {
   public static func describe(_ input: Input) -> TracePart {
     switch input {
@@ -155,19 +155,21 @@ extension RelayFeature {
   }
 }
 
-// The digest of a run. In addition to their roles, inputs and effects are distinguished by their
-// descriptions in traces.
-extension RelayFeature {
-  public static func mix(_ input: Input, into digest: inout Digest) {
-    digest.mix(describe(input).what)
+extension HealthQuestion {
+  /// Returns the question with the given number.
+  package static func numbered(_ number: Int) -> HealthQuestion {
+    let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
+    return .healthData(
+      HealthDataQuery(
+        valueType: .steps, start: .instant(start, minutesEast: nil),
+        end: .instant(start.advanced(by: .seconds(86_400)), minutesEast: nil)))
   }
 
-  public static func mix(_ effect: Effect, into digest: inout Digest) {
-    digest.mix(describe(effect, isVerbose: true)?.what ?? statusLabel(effect) ?? "")
-  }
-
-  public static func mix(_ fact: Fact, into digest: inout Digest) {
-    for part in describe(fact) { digest.mix(part.what) }
-    if case .stored(let questions, _) = fact { digest.mix(UInt64(questions.count)) }
+  /// The question's number in this world.
+  package var number: Int {
+    guard case .healthData(let query) = self, case .instant(let start, _) = query.start else {
+      return -1
+    }
+    return Int(start.nanoseconds / 1_000_000_000)
   }
 }

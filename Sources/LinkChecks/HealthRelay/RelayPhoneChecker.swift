@@ -1,4 +1,4 @@
-import HoldfastHealthRelay
+package import HoldfastHealthRelay
 import HoldfastCore
 
 /// A checker of one phone's own guarantees: each accepted question ends once, the notification is
@@ -75,7 +75,7 @@ extension RelayStatus.State {
 
 extension RelayState {
   /// Copies the state of the model.
-  mutating func look(_ model: RelayModel) {
+  package mutating func look(_ model: RelayModel) {
     open = model.openQuestions
     state = model.status.state
   }

@@ -6,16 +6,12 @@ import HoldfastWire
 
 /// The checkers of the guarantees that are specific to HealthSync.
 ///
-/// They observe a phone's inputs and effects, its disk, its requests and their answers, but never
-/// the model's own state. Most checks need only inputs and effects, so that they also apply to
-/// journals.
+/// They observe a phone's inputs and effects and its disk, but never the model's own state.
 public struct SyncCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = SyncFeature
 
-  var found = Findings()
-  /// The state of uploads that take several requests, by phone. Uploads can outlive a process.
-  var pieces: [Int: SyncPieces] = [:]
+  private var found = Findings()
   private var phones: [Int: SyncObserved] = [:]
 
   public init() {}
@@ -30,7 +26,6 @@ public struct SyncCheckers: FeatureCheckers {
     observed.pass(to: phoneState.now, phoneState.isAwake, &found)
     if let input { observed.received(input, phoneState, &found) }
     for effect in effects { observed.requested(effect, phoneState, &found) }
-    observed.difference = (phoneState.own.missing, phoneState.own.extra)
     phones[phoneState.own.phone] = observed
   }
 
@@ -46,39 +41,15 @@ public struct SyncCheckers: FeatureCheckers {
       phones[phone, default: SyncObserved()].grants[wake] = until
     case .fact(.locked(let phone, let id)):
       phones[phone, default: SyncObserved()].locked.insert(id)
-    case .fact(.handedTwice(_, let file)):
-      found.add(
-        .resent, at: phoneState.now, "\(file) was handed over again while it was being sent")
-    case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, phoneState)
-    case .fact(.leftover(let phone, let bytes)):
-      found.add(.leftover, at: phoneState.now, "\(bytes) bytes of an upload of \(phone) are left")
-    case .fact(.displayMismatch(_, let detail)):
-      found.add(.displayMismatch, at: phoneState.now, detail)
-    case .fact(.invalidResponse(let detail)):
-      found.add(.invalidResponse, at: phoneState.now, detail)
-    case .fact(.damaged(let phone, let detail)):
-      found.add(.damaged, at: phoneState.now, "a batch of \(phone) \(detail)")
-    case .fact(.changed), .fact(.putBack), .received, .ticked, .upgraded, .serverLost, .wentDead,
-      .server,
-      .began, .ended, .calm:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended, .calm,
+      .fact:
       return
     }
   }
 
   public mutating func conclude(_ phoneState: PhoneState<SyncFeature>) {
-    for (phone, var observed) in phones.sorted(by: { $0.key < $1.key }) {
+    for (_, var observed) in phones.sorted(by: { $0.key < $1.key }) {
       observed.pass(to: phoneState.now, phoneState.isAwake, &found)
-      let (missing, extra) = observed.difference
-      if missing > 0 {
-        found.add(
-          .lost, at: phoneState.now, "the backend lacks \(missing) samples of phone \(phone)")
-      }
-      if extra > 0 {
-        found.add(
-          .undeleted, at: phoneState.now,
-          "the backend has \(extra) deleted samples of phone \(phone)"
-        )
-      }
     }
   }
 }
@@ -114,9 +85,6 @@ struct SyncObserved: Sendable {
   /// makes it.
   var grants: [WakeID: Instant] = [:]
   private var pace = SyncPace()
-  /// The number of samples that the backend lacks, and the number of deleted samples that it still
-  /// has.
-  var difference = (missing: 0, extra: 0)
 
   private struct Wake: Sendable {
     var until: Instant

@@ -2,15 +2,11 @@ public import HoldfastHealthSync
 public import HoldfastCore
 import HoldfastWire
 
-extension SyncModel: SimulatedModel {
+extension SyncModel: CheckedModel {
   /// The status is always disconnected, because the model has no link.
   public var status: LinkStatus { LinkStatus(phase: .disconnected) }
   /// The value is always `nil`, because the model makes no connection attempts.
   public var currentAttempt: AttemptID? { nil }
-
-  public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {
-    if case .device(let change) = event { .device(change) } else { nil }
-  }
 
   public static func event(of input: Input) -> LinkEvent? {
     if case .device(let change) = input { .device(change) } else { nil }
@@ -38,6 +34,4 @@ extension SyncModel: SimulatedModel {
     case .observe, .delete, .giveBack, .update: .other
     }
   }
-
-  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input { input }
 }

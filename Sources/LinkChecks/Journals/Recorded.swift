@@ -1,7 +1,7 @@
 public import HoldfastCore
 
 /// A feature whose journals can be checked.
-public protocol ReplayedFeature: SimulatedFeature {
+public protocol ReplayedFeature: ObservedFeature {
   associatedtype Record: RunRecord where Record.Feature == Self
 
   /// The kinds of violations that can be detected in a journal.
@@ -12,7 +12,7 @@ public protocol ReplayedFeature: SimulatedFeature {
 
 /// The information in a journal about the world around its model.
 public protocol RunRecord {
-  associatedtype Feature: SimulatedFeature
+  associatedtype Feature: ObservedFeature
 
   init()
   /// Whether the user wants the link, according to the inputs so far.
@@ -26,7 +26,7 @@ public protocol RunRecord {
 }
 
 /// The checkers of a recorded run, and the phone state that they check.
-public struct RecordedState<Feature: SimulatedFeature> {
+public struct RecordedState<Feature: ObservedFeature> {
   var checkers = CheckerSet<Feature>()
   var watch: RunWatch<Feature>?
 
@@ -78,7 +78,7 @@ public struct Recorded<Feature: ReplayedFeature> {
 
   /// The findings so far, limited to the kinds that can be detected in a journal.
   public var findings: [Finding] {
-    (tape.checkers.findings + brokenInvariants).filter {
+    (tape.checkers.findings() + brokenInvariants).filter {
       Feature.checkedInJournals.contains($0.kind)
     }
   }

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+package import HoldfastStorage
+package import HoldfastWire
 import HoldfastMessageStream
 
 /// A checker that compares accepted and shown messages, and detects lost, duplicated and reordered
@@ -171,17 +171,22 @@ extension [ShopMessage] {
 
 extension StoredTimeline {
   /// Returns whether a key is among the newest `count` keys, which are held in memory.
-  func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
+  package func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
     ordered.suffix(count).first.map { $0 <= key } ?? false
   }
 
   /// Returns whether a gap that is visible to the reader may contain a message with this key.
-  func hasGap(at key: TimelineKey) -> Bool {
+  package func hasGap(at key: TimelineKey) -> Bool {
     gaps.contains { $0.spans(key) }
   }
 }
 
 extension ShopGap {
   /// Returns whether the gap may contain a message with this key.
-  func spans(_ key: TimelineKey) -> Bool { key < before && after.map { $0 < key } ?? true }
+  package func spans(_ key: TimelineKey) -> Bool { key < before && after.map { $0 < key } ?? true }
+}
+
+extension ShopMessage {
+  /// The text without the line that refers to an image.
+  package var words: String { String(text.prefix { $0 != "\n" }) }
 }

@@ -1,7 +1,8 @@
 import HoldfastCore
 public import HoldfastMessageStream
 
-/// The checkers of the guarantees that are specific to MessageStream.
+/// The checkers of the guarantees that are specific to MessageStream, and that need no more than a
+/// journal contains.
 public struct StreamCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = StreamFeature
@@ -11,23 +12,13 @@ public struct StreamCheckers: FeatureCheckers {
   private var requests = Requests()
   private var progress = Progress()
   private var sends = Sends()
-  private var lifetimes = Lifetimes()
-  private var fetches = FetchChecker()
   private var departure = Departure()
-  private var heads = Heads()
-  private var edits = Edits()
-  private var versions = Versions()
-  private var ownChanges = OwnChanges()
-  private var images = Images()
-  private var covers = Covers()
 
   public init() {}
 
   public var findings: [Finding] {
     ledger.findings + durability.findings + requests.findings + progress.findings
-      + sends.findings + lifetimes.findings + fetches.findings + departure.findings
-      + heads.findings + edits.findings + versions.findings + ownChanges.findings
-      + images.findings + covers.findings
+      + sends.findings + departure.findings
   }
 
   public mutating func stepped(
@@ -39,12 +30,7 @@ public struct StreamCheckers: FeatureCheckers {
       requests.received(input, isLate: isLate, phoneState)
       progress.received(input, isLate: isLate, phoneState)
       sends.received(input, isLate: isLate, phoneState)
-      fetches.received(input, isLate: isLate, phoneState)
       departure.received(input, isLate: isLate, phoneState)
-      heads.received(input, isLate: isLate, phoneState)
-      edits.received(input, isLate: isLate, phoneState)
-      versions.received(input, isLate: isLate, phoneState)
-      ownChanges.received(input, isLate: isLate, phoneState)
     }
     for effect in effects {
       ledger.requested(effect, phoneState)
@@ -52,9 +38,6 @@ public struct StreamCheckers: FeatureCheckers {
       requests.requested(effect, phoneState)
       progress.requested(effect, phoneState)
       sends.requested(effect, phoneState)
-      fetches.requested(effect, phoneState)
-      versions.requested(effect, phoneState)
-      images.requested(effect, phoneState)
     }
     stepEnded(phoneState)
   }
@@ -67,40 +50,24 @@ public struct StreamCheckers: FeatureCheckers {
     requests.handle(seen, phoneState)
     progress.handle(seen, phoneState)
     sends.handle(seen, phoneState)
-    lifetimes.handle(seen, phoneState)
-    fetches.handle(seen, phoneState)
     departure.handle(seen, phoneState)
-    heads.handle(seen, phoneState)
-    edits.handle(seen, phoneState)
-    versions.handle(seen, phoneState)
-    ownChanges.handle(seen, phoneState)
-    images.handle(seen, phoneState)
-    covers.handle(seen, phoneState)
     stepEnded(phoneState)
   }
 
   private mutating func stepEnded(_ phoneState: PhoneState<StreamFeature>) {
     requests.stepEnded(phoneState)
     progress.stepEnded(phoneState)
-    lifetimes.stepEnded(phoneState)
-    fetches.stepEnded(phoneState)
     departure.stepEnded(phoneState)
-    heads.stepEnded(phoneState)
   }
 
   public mutating func conclude(_ phoneState: PhoneState<StreamFeature>) {
     ledger.conclude(phoneState)
     durability.conclude(phoneState)
-    edits.conclude(phoneState)
-    versions.conclude(phoneState)
-    ownChanges.conclude(phoneState)
-    images.conclude(phoneState)
-    covers.conclude(phoneState)
   }
 }
 
 /// A checker of one guarantee. It receives inputs, effects and the resulting state.
-protocol StreamChecker: Sendable {
+package protocol StreamChecker: Sendable {
   typealias Seen = Observation<StreamFeature>
   typealias Facts = PhoneState<StreamFeature>
 
@@ -117,10 +84,10 @@ protocol StreamChecker: Sendable {
 }
 
 extension StreamChecker {
-  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {}
-  mutating func stepEnded(_ facts: Facts) {}
-  mutating func conclude(_ facts: Facts) {}
+  package mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {}
+  package mutating func stepEnded(_ facts: Facts) {}
+  package mutating func conclude(_ facts: Facts) {}
 
   /// The findings so far.
-  var findings: [Finding] { found.all }
+  package var findings: [Finding] { found.all }
 }

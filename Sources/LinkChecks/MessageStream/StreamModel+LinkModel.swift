@@ -1,7 +1,7 @@
-public import HoldfastCore
+import HoldfastCore
 public import HoldfastMessageStream
 
-extension StreamModel: StreamClient {
+extension StreamModel {
   /// The model's memory use.
   public var memoryUse: MemoryUse {
     MemoryUse(
@@ -48,21 +48,6 @@ extension StreamModel: LinkModel {
     case .update(.notice(.signIn)): .signIn
     case .update(.notice): .notice
     case .update: .other
-    }
-  }
-
-  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
-    switch input {
-    case .opened(_, let head, let after, let events):
-      .opened(attempt, head: head, after: after, events: events)
-    case .frame(_, let frame): .frame(attempt, frame)
-    case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
-    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .edit, .delete,
-      .retry,
-      .discard, .credentials, .fetched, .fetchFailed, .posted, .edited, .deleted,
-      .uploaded, .uploadRefused, .postFailed, .loaded, .loadFailed, .committed, .commitFailed,
-      .older, .olderFailed:
-      input
     }
   }
 }

@@ -3,7 +3,8 @@ import HoldfastStorage
 import HoldfastWire
 import HoldfastSession
 
-/// The checkers of the guarantees that are specific to a session.
+/// The checkers of the guarantees that are specific to a session, and that do not need everything
+/// that passes over a connection.
 public struct SessionCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = SessionsFeature
@@ -29,9 +30,6 @@ public struct SessionCheckers: FeatureCheckers {
   }
 
   private var found = Findings()
-  private var connections = Array(
-    repeating: SessionConnectionChecker(), count: SessionsFeature.phones)
-  private var prompts = Array(repeating: SessionPromptChecker(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
   /// For each prompt, by name, the number of times that the program ran.
   private var ran: [String: Int] = [:]
@@ -49,27 +47,7 @@ public struct SessionCheckers: FeatureCheckers {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<SessionsFeature>
   ) {
-    // A journal omits too much information for these checkers.
-    if phoneState.own.hasUniqueTexts {
-      connections[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
-      prompts[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
-    }
     for effect in effects { requested(effect, phoneState) }
-  }
-
-  public mutating func handle(
-    _ seen: Observation<Feature>, _ phoneState: PhoneState<SessionsFeature>
-  ) {
-    switch seen {
-    case .launched: launched(phoneState)
-    case .fact(let fact): noted(fact, phoneState)
-    case .suspended, .resumed:
-      connections[phoneState.own.phone].slept()
-      prompts[phoneState.own.phone].slept()
-    case .killed, .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended,
-      .calm:
-      return
-    }
   }
 
   public mutating func requested(
@@ -159,8 +137,6 @@ public struct SessionCheckers: FeatureCheckers {
 
   public mutating func launched(_ phoneState: PhoneState<SessionsFeature>) {
     let phone = phoneState.own.phone
-    connections[phone].launched()
-    prompts[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
     (phones[phone].said, phones[phone].prompt) = (nil, nil)
     (phones[phone].acknowledged, phones[phone].forgotten) = ([], [])
@@ -170,11 +146,9 @@ public struct SessionCheckers: FeatureCheckers {
     switch fact {
     case .ran(let name): noteRun(of: name, phoneState)
     case .broken(let kind, let detail): found.add(kind, at: phoneState.now, detail)
-    case .counted(let phone, let days):
-      connections[phone].compare(days, at: phoneState.now, &found)
     case .discarded(let phone, let key):
       if let name = phones[phone].prompts[key] { phones[phone].forgotten.insert(name) }
-    case .dropped: return
+    case .counted, .dropped: return
     }
   }
 

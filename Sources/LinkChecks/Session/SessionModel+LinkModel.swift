@@ -1,4 +1,4 @@
-public import HoldfastCore
+import HoldfastCore
 import HoldfastWire
 public import HoldfastSession
 
@@ -42,21 +42,6 @@ extension SessionModel: LinkModel {
     case .commit: .store
     case .update(.notice), .update(.record): .notice
     case .connect, .send, .probe, .update: .other
-    }
-  }
-
-  public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
-    switch input {
-    case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
-    case .opened: .opened(attempt)
-    case .frame(_, let message, let bytes, let wall):
-      .frame(attempt, message, bytes: bytes, at: wall)
-    case .malformed(_, let detail): .malformed(attempt, detail: detail)
-    case .reading(_, let isPaused): .reading(attempt, isPaused: isPaused)
-    case .unsent: .unsent(attempt)
-    case .restored, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow,
-      .shown, .answersShown, .credentials, .probed, .committed, .commitFailed:
-      input
     }
   }
 }

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+package import HoldfastStorage
+package import HoldfastWire
 public import HoldfastSession
 
 extension SessionsFeature: ReplayedFeature {
@@ -84,15 +84,10 @@ public struct SessionRecord: RunRecord {
 
 extension SessionNews {
   /// The message that the news shows, if any.
-  var entry: SessionEntry? {
+  package var entry: SessionEntry? {
     switch self {
     case .message(let entry, _): entry
     case .ended: nil
     }
   }
-}
-
-extension StoredPrompt {
-  /// Whether the prompt has failed and waits for a decision of its user.
-  var isFailed: Bool { if case .failed = state { true } else { false } }
 }

@@ -2,7 +2,7 @@ public import HoldfastBottleLink
 public import HoldfastCore
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension BottleFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { model.bottle?.name }

@@ -2,7 +2,7 @@ import HoldfastBottleLink
 import HoldfastCore
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension BottleFeature {
   public static func sentence(of input: Input) -> String? {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealthRelay
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension RelayFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealthRelay
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension RelayFeature {
   public static func sentence(of effect: Effect) -> String? {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHealthSync
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension SyncFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

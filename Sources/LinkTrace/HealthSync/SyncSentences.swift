@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHealthSync
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension SyncFeature {
   public static func sentence(of effect: Effect) -> String? {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHeldSocket
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension HeldFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHeldSocket
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension HeldFeature {
   public static func sentence(of input: Input) -> String? {

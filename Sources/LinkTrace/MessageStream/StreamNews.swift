@@ -2,7 +2,7 @@ import HoldfastCore
 public import HoldfastMessageStream
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension StreamFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { "shop \(model.settings.shop)" }

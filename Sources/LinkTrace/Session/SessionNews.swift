@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSession
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension SessionsFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastSession
 import HoldfastStorage
 import HoldfastWire
-public import HoldfastWorlds
+public import HoldfastLinkChecks
 
 extension SessionsFeature {
   public static func sentence(of input: Input) -> String? {

@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastLinkChecks
 
 /// An ordinary day of a bottle and its phone, and the cost of the day with the timers of a plan.
 ///

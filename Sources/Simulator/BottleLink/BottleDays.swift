@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastWire
 
 extension BottleFeature {

@@ -1,5 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastStorage
 import HoldfastWire
 

@@ -1,19 +1,18 @@
 public import HoldfastFirmware
 public import HoldfastBottleLink
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastStorage
 public import HoldfastWire
 
-/// The world of a bottle and its phone.
-///
-/// The phone's system behaves like iOS. It suspends the app in the background, so that none of the
-/// app's timers run. The system's own queued connect wakes the app or launches it again. The bottle
-/// runs the actual firmware, which sleeps most of the time.
-public enum BottleFeature: SimulatedFeature {
-  /// The model of a bottle's link on a phone.
-  public typealias Model = BottleModel
-  /// The checkers of the guarantees that are specific to a bottle.
-  public typealias Checkers = BottleCheckers
+// The world of a bottle and its phone.
+//
+// The phone's system behaves like iOS. It suspends the app in the background, so that none of the
+// app's timers run. The system's own queued connect wakes the app or launches it again. The bottle
+// runs the actual firmware, which sleeps most of the time.
+extension BottleFeature: SimulatedFeature {
+  /// The checkers of what only the world knows.
+  public typealias WorldCheckers = BottleWorldCheckers
   /// The type of packets. It is unused, because the radio belongs to the world and no packet passes
   /// over a line.
   public typealias Packet = Nothing
@@ -53,25 +52,6 @@ public enum BottleFeature: SimulatedFeature {
     var id: WriteID
     var attribute: BottleAttribute
     var bytes: [UInt8]
-  }
-
-  /// A fact that is specific to this world.
-  public enum Fact: Sendable, Equatable {
-    /// The bottle recorded a drink.
-    case recorded(UInt32)
-    /// The bottle deleted or replaced a record that no phone has acknowledged.
-    case removed(UInt32)
-    /// The phone stored a new record.
-    case stored(UInt32)
-    case advertises(Bool)
-    case linked(Bool)
-    /// A drink was recorded during a connection. `isValid` states whether the bottle's clock was
-    /// set.
-    case stamped(isValid: Bool)
-    /// The bottle lost its memory. Its record IDs start again.
-    case erased
-    /// The phone stored a record whose values differ from the bottle's record.
-    case altered(UInt32)
   }
 
   /// The counters of this world. Times are in whole seconds per run, excluding the calm phase.
@@ -123,39 +103,6 @@ public enum BottleFeature: SimulatedFeature {
     }
   }
 
-  /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
-  public struct State: Sendable {
-    // The model.
-    var isLinkWanted = false
-    var isKnown = false
-    /// Whether the link has a deadline.
-    var isTimed = false
-    var holds = 0
-    var requests = 0
-    // The radio and the phone's system.
-    var isOn = true
-    /// Whether the system has a ticket, a connection or a scan for the app.
-    var hasPending = false
-    /// The time since which the system has had nothing pending for an app that wants its bottle.
-    var idleSince: Instant?
-    /// The time since which nothing has prevented a synchronization, and the first time after it at
-    /// which there was no connection.
-    var clearSince: Instant?
-    var freshSince: Instant?
-    /// The maximum duration of a synchronization, starting at these times.
-    var bound = Duration.seconds(120)
-    // The bottle and the store.
-    /// The IDs of records that must be stored.
-    var expected: Set<UInt32> = []
-    var unsynced = 0
-    var unshown = 0
-    /// The IDs of all records in the store.
-    var stored: Set<UInt32> = []
-    /// The number up to which the store has recorded that drinks were shown.
-    var confirmed: UInt64 = 0
-  }
-
-  public static var name: String { "bottle" }
   public static var summary: String { "play a phone and a bottle that sleeps most of the time" }
   public static var details: [String] {
     [
@@ -168,7 +115,6 @@ public enum BottleFeature: SimulatedFeature {
       """
     ]
   }
-  public static var policy: LinkPolicy { .bottleLink }
   public static var kinds: [Finding.Kind] {
     [.lost, .duplicated, .reordered, .unstored, .unsynced, .untimed, .untrue]
       + Finding.Kind.ofLinks
@@ -183,22 +129,6 @@ public enum BottleFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func isHealed(_ phoneState: PhoneState<BottleFeature>) -> Bool {
-    let own = phoneState.own
-    return own.expected.isEmpty && own.unsynced == 0 && own.unshown == 0 && own.requests == 0
-  }
-
-  public static func remains(_ phoneState: PhoneState<BottleFeature>) -> String {
-    let own = phoneState.own
-    return ", \(own.expected.count) to store, \(own.unsynced) to mark, \(own.unshown) to show, "
-      + "\(own.requests) to answer"
-  }
-
-  public static func checkBounds(
-    _ phoneState: PhoneState<BottleFeature>, _ found: (String, Int, Int) -> Void
-  ) {
-    if phoneState.own.requests > 32 { found("requests", phoneState.own.requests, 32) }
-  }
 }
 
 extension Finding.Kind {

@@ -1,11 +1,12 @@
 import HoldfastBottleLink
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWire
 
 /// A phone's radio, and the state that the system keeps while the app is not running.
 struct BottleRadio {
   /// The IDs that the phone's radio has assigned to the bottle and to another bottle nearby.
-  static let id = PeripheralID(UUID128(high: 7, low: 7))
+  static let id = BottleFeature.peripheral
   static let other = PeripheralID(UUID128(high: 7, low: 8))
   static let name = "Aquavate-0707"
   /// The time after which a silent connection ends (the supervision time-out of contracts 3.1).

@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastLinkChecks
 
 /// The times that a phone takes to reconnect to its bottle in one situation, over many seeds.
 ///

@@ -1,6 +1,7 @@
 import HoldfastFirmware
 import HoldfastBottleLink
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastStorage
 import HoldfastWire
 import HoldfastVirtualBottle

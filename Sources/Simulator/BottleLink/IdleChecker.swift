@@ -1,5 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastWire
 
 /// A checker of idle connections. Unused connections must end, and held connections must not.

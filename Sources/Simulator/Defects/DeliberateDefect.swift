@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A deliberate defect of a feature: a mistake that real clients make and that checkers must
 /// detect.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 // Policies from which one rule is removed.
 extension LinkPolicy {

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastServerCore
 
 /// The numbers that a plan of relays fixes for a run, in addition to the network conditions.

@@ -1,5 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastServerCore
 import HoldfastStorage

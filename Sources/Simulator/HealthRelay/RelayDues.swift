@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastServerCore
 import HoldfastWire
@@ -36,7 +37,7 @@ struct RelayDues: Sendable {
   private var load: [Int: [RequestID: Instant]] = [:]
   private var holds: [Int: Hold] = [:]
   /// The faults in progress.
-  private var troubles: [PlannedEvent<RelayEventKind>] = []
+  private var troubles: [ObservedEvent] = []
   /// The time of each phone's last fault.
   private var troubledAt: [Int: Instant] = [:]
 
@@ -108,27 +109,27 @@ struct RelayDues: Sendable {
     due = due.filter { $0.value.phone != phone }
   }
 
-  mutating func began(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
-    if event.lasting != nil { troubles.append(event) }
+  mutating func began(_ event: ObservedEvent, _ now: Instant) {
+    if event.lasts { troubles.append(event) }
     trouble(event, now)
   }
 
-  mutating func ended(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
+  mutating func ended(_ event: ObservedEvent, _ now: Instant) {
     if let index = troubles.firstIndex(of: event) { troubles.remove(at: index) }
     trouble(event, now)
   }
 
-  private mutating func trouble(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
+  private mutating func trouble(_ event: ObservedEvent, _ now: Instant) {
     for phone in 0..<RelayFeature.phones where Self.concerns(event, phone) {
       trouble(phone, at: now)
     }
   }
 
   /// Returns whether a planned event is a fault that affects a phone.
-  private static func concerns(_ event: PlannedEvent<RelayEventKind>, _ phone: Int) -> Bool {
-    switch event.kind ?? event.form.host {
+  private static func concerns(_ event: ObservedEvent, _ phone: Int) -> Bool {
+    switch event.hostKind {
     case .phone: event.host ?? phone == phone
-    case .backend: !event.form.isOfPeople
+    case .backend: !event.isOfPeople
     case .client, .peripheral, .system: false
     }
   }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// The kinds of planned events, in addition to those of the kernel.
 public enum RelayEventKind: String, PlanEventKind {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastServerCore
 
 /// A checker of logins. A pair admits one assistant, once. Guesses are stopped, and lock out only

@@ -1,5 +1,6 @@
 public import HoldfastHealthRelay
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastHealth
 public import HoldfastServerCore
 public import HoldfastStorage
@@ -65,25 +66,6 @@ extension TokenHash {
     let bytes = Array((Array(secret.utf8) + [UInt8](repeating: 0, count: 32)).prefix(32))
     guard let hash = TokenHash(bytes) else { preconditionFailure("it has 32 bytes") }
     return hash
-  }
-}
-
-extension HealthQuestion {
-  /// Returns the question with the given number.
-  static func numbered(_ number: Int) -> HealthQuestion {
-    let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
-    return .healthData(
-      HealthDataQuery(
-        valueType: .steps, start: .instant(start, minutesEast: nil),
-        end: .instant(start.advanced(by: .seconds(86_400)), minutesEast: nil)))
-  }
-
-  /// The question's number in this world.
-  var number: Int {
-    guard case .healthData(let query) = self, case .instant(let start, _) = query.start else {
-      return -1
-    }
-    return Int(start.nanoseconds / 1_000_000_000)
   }
 }
 

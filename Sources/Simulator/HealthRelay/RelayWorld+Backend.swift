@@ -1,5 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastServerCore
 import HoldfastStorage

@@ -1,5 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastServerCore
 import HoldfastStorage
@@ -43,7 +44,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     kernel.checkers.views = clients.indices.map { index in
       var state = RelayState()
       state.phone = index
-      state.numbers = numbers
+      (state.tokenLife, state.answerBytes) = (numbers.tokenLife, numbers.answerBytes)
       state.turn = turn
       state.hasNotification = phones[index].settings.hasNotification
       let meant = Phone.settings(of: index, numbers, setup.policy).policy

@@ -1,13 +1,14 @@
 public import HoldfastHealthRelay
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
 
-/// The checkers of the guarantees that are specific to a relay. They track the calls and the
-/// permissions of each assistant.
-public struct RelayCheckers: FeatureCheckers {
+/// The checkers of a relay's guarantees that need to know what the backend and the assistants do.
+/// They track the calls and the permissions of each assistant.
+public struct RelayWorldCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = RelayFeature
 
@@ -27,8 +28,6 @@ public struct RelayCheckers: FeatureCheckers {
   /// For each phone, the attempt that was reported because the phone was shown as running too
   /// early.
   private var reported: [Int: AttemptID] = [:]
-  /// For each phone, the checker of its own guarantees in this run of the phone.
-  private var phones: [Int: RelayPhoneChecker] = [:]
   private var dues = RelayDues()
   private var queues = RelayQueues()
   private var loginChecker = RelayLoginChecker()
@@ -66,8 +65,6 @@ public struct RelayCheckers: FeatureCheckers {
     case .idle, .error, .stopping: dues.trouble(phoneState.own.phone, at: phoneState.now)
     case .starting, .running, .reconnecting: break
     }
-    phones[phoneState.own.phone, default: RelayPhoneChecker()]
-      .stepped(input, effects, phoneState, &found)
   }
 
   public mutating func handle(
@@ -76,12 +73,10 @@ public struct RelayCheckers: FeatureCheckers {
     switch seen {
     case .fact(let fact): see(fact, phoneState)
     case .began(let event):
-      if event.eventKind == .common(.serverClock) { clockError += event.time.magnitude }
+      if let jump = event.serverJump { clockError += jump.magnitude }
       dues.began(event, phoneState.now)
     case .ended(let event): dues.ended(event, phoneState.now)
-    case .launched(let host, _):
-      greeted[host.index] = []
-      phones[host.index] = nil
+    case .launched(let host, _): greeted[host.index] = []
     case .received, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead,
       .server,
       .calm:
@@ -249,7 +244,7 @@ public struct RelayCheckers: FeatureCheckers {
     if newer(than: grant, where: { !$0.isEnding }) >= RelayServerPolicy().tokensPerPhone {
       found.add(.wrongAnswer, at: phoneState.now, "data went to one assistant too many")
     }
-    let bytes = phoneState.own.numbers.answerBytes
+    let bytes = phoneState.own.answerBytes
     if object != .answer(of: grant.phone, to: number, bytes: bytes) {
       found.add(
         .wrongAnswer, at: phoneState.now,
@@ -259,7 +254,7 @@ public struct RelayCheckers: FeatureCheckers {
 
   /// Returns the lifetime of the tokens in a run.
   private func life(_ phoneState: PhoneState<RelayFeature>) -> Duration {
-    phoneState.own.numbers.tokenLife
+    phoneState.own.tokenLife
   }
 
   /// Returns the number of later grants for the same phone that meet a condition.

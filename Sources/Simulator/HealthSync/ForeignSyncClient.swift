@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire

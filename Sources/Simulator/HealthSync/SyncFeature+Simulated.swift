@@ -1,29 +1,15 @@
 public import HoldfastHealthSync
 public import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastHealth
 public import HoldfastServerCore
 public import HoldfastStorage
 public import HoldfastWire
 
-/// Data that is restored to an earlier state.
-public enum SyncBackup: Sendable, Hashable {
-  /// The server's stored data.
-  case server
-  /// The health store of a phone. The later changes are then applied to it again.
-  case healthStore(phone: Int)
-  /// The queue of a phone and its files.
-  case queue(phone: Int)
-}
-
-/// HealthSync in the simulator: phones with health data, their systems, and a backend.
-///
-/// A phone's system keeps running when the app ends. It calls observers, grants time and locks the
-/// device. In half of the worlds, it also owns the uploads.
-public enum SyncFeature: SimulatedFeature {
-  /// The model of HealthSync on a phone.
-  public typealias Model = SyncModel
-  /// The checkers of the guarantees that are specific to HealthSync.
-  public typealias Checkers = SyncCheckers
+// HealthSync in the simulator: phones with health data, their systems, and a backend.
+extension SyncFeature: SimulatedFeature {
+  /// The checkers of what only the world knows.
+  public typealias WorldCheckers = SyncWorldCheckers
 
   /// The type of packets. It is unused because there are no sockets.
   public typealias Packet = Nothing
@@ -80,30 +66,6 @@ public enum SyncFeature: SimulatedFeature {
     case queries(phone: Int)
   }
 
-  /// A fact that is specific to this world.
-  public enum Fact: Sendable, Equatable {
-    /// The system granted time until the given instant.
-    case granted(phone: Int, WakeID, until: Instant)
-    /// Data was restored to an earlier state.
-    case putBack(SyncBackup)
-    /// A file was handed over although its upload was still running.
-    case handedTwice(phone: Int, file: String)
-    /// A read failed because the device was locked.
-    case locked(phone: Int, SyncFetchID)
-    /// The health data of a phone changed.
-    case changed(phone: Int)
-    /// A fact about an upload that takes several requests.
-    case upload(phone: Int, file: String, SyncUploadFact)
-    /// The file of a completed upload still exists.
-    case leftover(phone: String, bytes: Int)
-    /// The data shown to a person differs from the phone's data.
-    case displayMismatch(phone: Int, String)
-    /// A request received an answer that the protocols do not allow.
-    case invalidResponse(String)
-    /// The server received a batch that no phone of its user wrote.
-    case damaged(user: String, String)
-  }
-
   /// The counters of this world.
   public enum Counter: String, RunCounter {
     case samples, deletions, batches, stored, wakes
@@ -158,26 +120,6 @@ public enum SyncFeature: SimulatedFeature {
     }
   }
 
-  /// The state of a phone that the checkers use in addition to its model.
-  public struct State: Sendable {
-    var phone = 0
-    var depth = 1
-    /// The restrictions on uploads that the device reports.
-    var conditions = SyncConditions()
-    /// The numbers of pending and quarantined batches.
-    var pending = 0
-    var quarantined = 0
-    /// The number of samples that the backend lacked, and the number of deleted samples that it
-    /// still had, when the model was last complete.
-    var missing = 0
-    var extra = 0
-    /// Whether the model reports that no work remains.
-    var isComplete = false
-    /// The end of the retry-after interval that the server sent in this run of the process.
-    var restsUntil: Instant?
-  }
-
-  public static var name: String { "sync" }
   public static var summary: String { "play phones that sync health samples to a backend" }
   public static var details: [String] {
     [
@@ -189,7 +131,6 @@ public enum SyncFeature: SimulatedFeature {
       """
     ]
   }
-  public static var policy: LinkPolicy { .healthSync }
   public static func hosts(_ numbers: Numbers) -> [HostKind] {
     Array(repeating: .phone, count: numbers.phones) + [.backend]
       + Array(repeating: .system, count: numbers.phones)
@@ -209,46 +150,11 @@ public enum SyncFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func restsUntil(_ phoneState: PhoneState<SyncFeature>) -> Instant? {
-    phoneState.own.restsUntil
-  }
-
-  public static func isHealed(_ phoneState: PhoneState<SyncFeature>) -> Bool {
-    phoneState.own.isComplete && phoneState.own.quarantined == 0 && phoneState.own.missing == 0
-      && phoneState.own.extra == 0
-  }
-
-  public static func remains(_ phoneState: PhoneState<SyncFeature>) -> String {
-    let own = phoneState.own
-    return
-      ", \(own.pending) batches wait, \(own.quarantined) quarantined, \(own.missing) samples missing,"
-      + " \(own.extra) too many"
-  }
-
-  public static func checkBounds(
-    _ phoneState: PhoneState<SyncFeature>, _ found: (String, Int, Int) -> Void
-  ) {
-    if phoneState.own.pending > 1_000 { found("batches", phoneState.own.pending, 1_000) }
-  }
-
-  public static func expose(_ effect: Effect, _ report: (String, String) -> Void) {
-    if case .update(.notice(let notice)) = effect { report("\(notice)", "a notice") }
-  }
 }
 
 extension Finding.Kind {
   /// The backend still has a deleted sample.
   public static let undeleted = Finding.Kind(rawValue: "undeleted")
-  /// An anchor is ahead of the stored batches.
-  public static let ahead = Finding.Kind(rawValue: "ahead")
-  /// A file was deleted, or a batch left the queue, before the server had stored it.
-  public static let deletedEarly = Finding.Kind(rawValue: "deleted-early")
-  /// A batch was quarantined although the server did not refuse it.
-  public static let quarantined = Finding.Kind(rawValue: "quarantined")
-  /// A batch was sent again although the server had it, or while it was being sent.
-  public static let resent = Finding.Kind(rawValue: "resent")
-  /// Granted time was not given back before its end.
-  public static let overdue = Finding.Kind(rawValue: "overdue")
   /// Partial data remains of an upload that is complete or has expired.
   public static let leftover = Finding.Kind(rawValue: "leftover")
   /// A batch arrived with different bytes from those that its phone wrote.
@@ -257,8 +163,6 @@ extension Finding.Kind {
   public static let displayMismatch = Finding.Kind(rawValue: "display-mismatch")
   /// An answer is not allowed by the protocols.
   public static let invalidResponse = Finding.Kind(rawValue: "invalid-response")
-  /// Granted time was reported as done before its types were read.
-  public static let unread = Finding.Kind(rawValue: "unread")
 }
 
 // Contributions of inputs, effects and facts to a run's digest, in addition to their roles. Sets

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastServerCore
 import HoldfastWire
 
@@ -12,18 +13,6 @@ public struct SyncPiece: Sendable {
   var isLast: Bool
 
   var end: Int { offset + bytes.count }
-}
-
-/// A fact about an upload that takes several requests.
-public enum SyncUploadFact: Sendable, Equatable {
-  /// The upload begins. The phone requests a URL for it, or sends the whole payload.
-  case begins(isGzip: Bool)
-  /// The phone stored the URL at which the upload resumes.
-  case storedURL(url: String, isGzip: Bool)
-  /// The phone sends bytes to the upload's URL.
-  case appends(url: String, from: Int, count: Int)
-  /// The server answered a request about the upload.
-  case answered(url: String, status: Int, offset: Int?, isComplete: Bool)
 }
 
 /// A checker that detects bytes that are sent again although the server has reported that it has
@@ -82,14 +71,5 @@ struct SyncPieces: Sendable {
       [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
     let isOffset = 200..<300 ~= status && offset != nil
     if !isTransient, !isOffset { tickets[file] = nil }
-  }
-}
-
-extension SyncCheckers {
-  /// Checks a fact about an upload.
-  mutating func noted(
-    _ phone: Int, _ file: String, _ fact: SyncUploadFact, _ phoneState: PhoneState<SyncFeature>
-  ) {
-    pieces[phone, default: SyncPieces()].noted(file, fact, phoneState.now, &found)
   }
 }

@@ -1,5 +1,6 @@
 import HoldfastHealthSync
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastHealth
 import HoldfastStorage
 import HoldfastWire

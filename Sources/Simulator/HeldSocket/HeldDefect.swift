@@ -1,5 +1,6 @@
 import HoldfastHeldSocket
 import HoldfastCore
+public import HoldfastLinkChecks
 
 extension HeldFeature {
   /// A deliberate defect of a held socket.

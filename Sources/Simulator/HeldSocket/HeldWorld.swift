@@ -1,5 +1,6 @@
 import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// A world with one phone, its user, and a server with a foreign protocol.
 struct HeldWorld: SimulatedWorld, ~Copyable {

@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastLinkChecks
 
 /// A hash of all events of a run, in order. Equal runs have equal hashes on every machine.
 ///
@@ -41,7 +42,7 @@ public struct Digest: Sendable {
     for byte in text.utf8 { mix(UInt64(byte)) }
   }
 
-  mutating func note<Feature>(
+  mutating func note<Feature: SimulatedFeature>(
     _ seen: Observation<Feature>, of host: HostID?, at now: Instant
   ) {
     mix(UInt64(bitPattern: now.nanoseconds))

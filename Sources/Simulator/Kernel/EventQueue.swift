@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// A queue of future events, ordered by time. Events with equal times are ordered by insertion.
 ///

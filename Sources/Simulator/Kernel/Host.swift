@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// The state of a host that every world needs: a process, a clock, a disk and a network uplink.
 struct Host<Feature: SimulatedFeature> {
@@ -84,33 +85,4 @@ struct Uplink {
   /// The time at which all bytes sent so far have left, if bandwidth is limited.
   var upFree = Instant.zero
   var downFree = Instant.zero
-}
-
-/// The kind of a host in a world.
-public enum HostKind: String, Sendable, Hashable, CaseIterable {
-  /// A device with an app whose link is under test.
-  case phone
-  /// A server.
-  case backend
-  /// A program that sends requests to a backend, such as an assistant.
-  case client
-  /// A peripheral in radio range, such as a bottle.
-  case peripheral
-  /// A phone's operating system, which keeps running when the app is killed.
-  case system
-}
-
-/// The identity of a host in a world.
-public struct HostID: Sendable, Hashable, Comparable {
-  /// The kind of the host.
-  public let kind: HostKind
-  /// The index among the hosts of its kind, from 0.
-  public let index: Int
-  /// The index among all hosts of the world.
-  let slot: Int
-
-  /// The first phone of every world.
-  public static let phone = HostID(kind: .phone, index: 0, slot: 0)
-
-  public static func < (left: HostID, right: HostID) -> Bool { left.slot < right.slot }
 }

@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastLinkChecks
 
 /// The part of a world's state that all features share: virtual time, hosts, traffic and records.
 ///
@@ -31,6 +32,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var seams: [LinkSeam<Feature.Model>]
   /// The state of each phone, and the checkers.
   var checkers = CheckerSet<Feature>()
+  /// The checkers that need to know the world around the phones.
+  var worldCheckers = Feature.WorldCheckers()
   var counts = RunCounts<Feature.Counter>()
   var digest = Digest()
   /// Findings that the world itself makes, in addition to those of its checkers.
@@ -253,7 +256,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
     digest.note(phone, input, isLate: isLate, effects, of: Feature.self, at: now)
-    checkers.stepped(phone, input, isLate: isLate, effects)
+    Feature.step(phone, input, isLate: isLate, effects, &checkers)
+    checkers.views[phone.index].stepped(input, isLate: isLate, effects, &worldCheckers)
     guard let watch else { return }
     let seen: Observation<Feature> =
       input.map { .received(phone, $0, isLate: isLate, effects: effects) }
@@ -264,7 +268,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// Records an observation that is not a step.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
-    checkers.handle(seen, of: phone?.index)
+    Feature.observe(seen, of: phone?.index, &checkers)
+    checkers.views[phone?.index ?? 0].handle(seen, &worldCheckers)
     watch?(seen, checkers.views[phone?.index ?? 0].phoneState)
   }
 
@@ -276,10 +281,17 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     watch(seen, phoneState)
   }
 
+  /// Completes the checks at the end of the run.
+  mutating func conclude() {
+    checkers.conclude()
+    worldCheckers.conclude(checkers.views[0].phoneState)
+  }
+
   /// The result of the run.
   func outcome() -> RunOutcome<Feature> {
     RunOutcome(
-      seed: plan.seed, server: plan.server, findings: checkers.findings + findings,
+      seed: plan.seed, server: plan.server,
+      findings: checkers.findings(with: worldCheckers.findings) + findings,
       counts: counts, digest: digest.value)
   }
 }

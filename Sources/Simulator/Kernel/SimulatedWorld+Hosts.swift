@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 // Processes: launches, kills and suspension of apps, servers that start and stop, app reports.
 extension SimulatedWorld where Self: ~Copyable {

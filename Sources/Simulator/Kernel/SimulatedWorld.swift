@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// A world of one feature: the kernel, the models on its phones, and the actual rules of its
 /// servers.
@@ -163,7 +164,7 @@ extension SimulatedWorld where Self: ~Copyable {
     heal()
     kernel.counts.simulated = Instant.zero.duration(to: now)
     for phone in kernel.phones.indices { kernel.checkers.views[phone].phoneState.now = now }
-    kernel.checkers.conclude()
+    kernel.conclude()
   }
 
   /// Runs the world until `end`, or until `isDone` returns true after an event.
@@ -520,7 +521,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     let before = kernel.hosts.map(\.conditions)
     recompute()
-    note(.began(event))
+    note(.began(ObservedEvent(event)))
     cut(before)
     switch event.eventKind {
     case .common(let eventKind): begin(eventKind, event, index)
@@ -542,7 +543,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let before = kernel.hosts.map(\.conditions)
     recompute()
     let event = kernel.plan.events[index].event
-    note(.ended(event))
+    note(.ended(ObservedEvent(event)))
     cut(before)
     end(event, index)
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }

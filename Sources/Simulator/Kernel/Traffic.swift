@@ -1,7 +1,5 @@
 import HoldfastCore
-
-/// The unique number of a line or an exchange in a world.
-public typealias TrafficID = UInt64
+import HoldfastLinkChecks
 
 /// A connection attempt of a phone, and both ends of the socket that it opens.
 struct Line<Feature: SimulatedFeature> {

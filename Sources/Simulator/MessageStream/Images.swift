@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageStream
 import HoldfastStorage
 import HoldfastWire
@@ -60,7 +61,7 @@ struct Images: StreamChecker {
       for message in retained { messages[message.id] = message }
       claimed = [:]
       unpromised.formUnion(since.keys)
-    case .began(let event) where event.eventKind == .common(.serverClock):
+    case .began(let event) where event.serverJump != nil:
       unpromised.formUnion(since.keys)
     case .fact, .launched, .killed, .suspended, .resumed, .received, .ticked, .upgraded,
       .serverLost, .wentDead, .server, .began, .ended, .calm:

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageStream
 
 /// A checker that detects a socket that outlives the token with which it was admitted.

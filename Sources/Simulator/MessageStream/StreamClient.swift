@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastMessageStream
 
 /// A client of one shop that the simulator can run: this package's model or a custom one.
@@ -21,23 +22,4 @@ extension StreamClient {
   ///
   /// This method is mutating for the same reason as `glance()`.
   mutating func holdings() -> (isWhole: Bool, memoryUse: MemoryUse) { (isWhole, memoryUse) }
-}
-
-/// The numbers of items that a client holds in memory. Each number is bounded.
-public struct MemoryUse: Sendable, Hashable {
-  /// The number of messages in the timeline.
-  public var shown: Int
-  /// The number of the user's messages that are waiting to be sent or have failed.
-  public var unsent: Int
-  /// The number of messages that are waiting to be stored.
-  public var unstored: Int
-  /// The number of offsets beyond the cursor that the client knows.
-  public var ahead: Int
-
-  public init(shown: Int, unsent: Int, unstored: Int, ahead: Int) {
-    self.shown = shown
-    self.unsent = unsent
-    self.unstored = unstored
-    self.ahead = ahead
-  }
 }

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 extension StreamFeature {
   public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<StreamFeature>) {

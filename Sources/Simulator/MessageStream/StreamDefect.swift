@@ -1,3 +1,5 @@
+public import HoldfastLinkChecks
+
 /// A deliberate defect of MessageStream.
 public enum StreamDefect: String, DeliberateDefect {
   /// The client fetches before it connects, but not afterwards. Messages in between are lost.

@@ -1,3 +1,5 @@
+import HoldfastLinkChecks
+
 /// The kinds of planned events of MessageStream, in addition to those of the kernel.
 public enum StreamEventKind: String, PlanEventKind {
   // People.

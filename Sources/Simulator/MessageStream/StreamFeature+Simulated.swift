@@ -1,15 +1,14 @@
-public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
-public import HoldfastMessageStream
+import HoldfastCore
+public import HoldfastLinkChecks
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
-/// MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
-/// other users.
-public enum StreamFeature: SimulatedFeature {
-  /// The facts that a MessageStream journal contains.
-  public typealias Record = StreamRecord
-  /// The client of one shop.
-  public typealias Model = StreamModel
+// MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
+// other users.
+extension StreamFeature: SimulatedFeature {
+  /// The checkers of what only the world knows.
+  public typealias WorldCheckers = StreamWorldCheckers
   /// The kinds of planned events, in addition to those of the kernel.
   public typealias EventKind = StreamEventKind
   /// The numbers that a plan fixes for a run.
@@ -18,16 +17,9 @@ public enum StreamFeature: SimulatedFeature {
   public typealias Server = ServerKind
   /// The deliberate defects of MessageStream.
   public typealias Defect = StreamDefect
-  /// The checkers of the guarantees that are specific to MessageStream.
-  public typealias Checkers = StreamCheckers
   /// The events that the world counts.
   public typealias Counter = StreamCounter
-  /// The facts that are specific to this world.
-  public typealias Fact = StreamFact
-  /// The feature's part of a phone's state, which the checkers use.
-  public typealias State = StreamState
 
-  public static var name: String { "message-stream" }
   public static var summary: String { "play many lives of a phone in a shop" }
   public static var details: [String] {
     [
@@ -39,8 +31,6 @@ public enum StreamFeature: SimulatedFeature {
       """
     ]
   }
-  public static var policy: LinkPolicy { .messageStream }
-
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,
@@ -68,55 +58,9 @@ public enum StreamFeature: SimulatedFeature {
     }
   }
 
-  public static func isHealed(_ phoneState: PhoneState<StreamFeature>) -> Bool {
-    phoneState.own.isWhole && phoneState.own.disk.outbox.isEmpty
-  }
-
-  public static func remains(_ phoneState: PhoneState<StreamFeature>) -> String {
-    ", \(phoneState.own.disk.outbox.count) to send"
-  }
-
-  public static func checkBounds(
-    _ phoneState: PhoneState<StreamFeature>, _ found: (String, Int, Int) -> Void
-  ) {
-    let (memoryUse, settings) = (phoneState.own.memoryUse, phoneState.own.settings)
-    func check(_ what: String, _ count: Int, _ bound: Int) {
-      if count > bound { found(what, count, bound) }
-    }
-    check("shown", memoryUse.shown, settings.memory)
-    check("unsent", memoryUse.unsent, settings.outboxLimit)
-    check("unstored", memoryUse.unstored, settings.mostUnstored)
-    check("ahead", memoryUse.ahead, StreamSettings.offsetsAhead)
-  }
-
-  public static func expose(_ effect: Effect, _ report: (String, String) -> Void) {
-    func expose(_ entry: OutboxEntry) {
-      report(entry.text, "the outbox")
-      if case .failed(let reason) = entry.state { report(reason, "the outbox") }
-    }
-    switch effect {
-    case .update(.status(let status)):
-      if let text = status.reason?.text { report(text, "a status") }
-    case .update(.notice(let notice)):
-      if let text = notice.text { report(text, "a notice") }
-    case .update(.outbox(let entry)): expose(entry)
-    case .post(let entry, _), .upload(let entry, _): expose(entry)
-    case .commit(_, let change):
-      for entry in change.outboxPut { expose(entry) }
-      for message in change.messages { report(message.text, "a message") }
-    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .readOlder, .update: return
-    }
-  }
 }
 
-/// The contract of a world's server.
-public enum ServerKind: String, ServerChoice {
-  /// The contract of this package: positions, heads and idempotency keys.
-  case positions
-  /// The minimum that `docs/requirements/001.md` requires: times, page numbers, and the newest
-  /// messages first.
-  case plain
-
+extension ServerKind: ServerChoice {
   public static var usual: ServerKind { .positions }
 }
 
@@ -130,62 +74,7 @@ public enum StreamCounter: String, RunCounter {
   public var label: String { "messages \(rawValue)" }
 }
 
-/// A fact that is specific to this world.
-public enum StreamFact: Sendable, Equatable {
-  /// A change became durable on the phone.
-  case stored(TimelineChange, TimelineCommit)
-  /// A post became durable on the server. `isNew` is false if its key was already known.
-  case accepted(ShopMessage, isNew: Bool)
-  /// A message was edited or deleted on the server.
-  case changed(ShopEvent)
-  /// The log started over under another epoch, or was restored to an earlier state. `head` is its
-  /// newest position, and `retained` its content, by position.
-  case beganAnew(head: ShopPosition, retained: [ShopMessage])
-  /// The server answered that it does not know what happened after a position.
-  case forgot
-  /// A socket opened, and the server reported a head, which may be false.
-  case stated(AttemptID, head: ShopPosition?)
-  /// The images that the server has now, ordered by id.
-  case images([StoredImage])
-  /// An upgrade arrived with a token that expires at the given time.
-  case admitted(AttemptID, until: Instant)
-}
-
-/// The feature's part of a phone's state. The checkers use it in addition to the link's state.
-public struct StreamState: Sendable {
-  /// The settings that the client should use.
-  public var settings: StreamSettings
-  /// The server's contract.
-  public var server: ServerKind
-  /// The order of a plain server's pages.
-  public var pages = PageOrder.stamp
-  /// Whether the server stamps some messages late.
-  public var stampsLate = false
-  /// The position of the oldest event that the server keeps; `nil` if it has removed none.
-  public var oldest: ShopPosition?
-  public var isWhole = false
-  public var memoryUse: MemoryUse
-  /// The durable data of the phone.
-  public var disk = StoredTimeline()
-
-  public init(settings: StreamSettings, server: ServerKind, memoryUse: MemoryUse) {
-    self.settings = settings
-    self.server = server
-    self.memoryUse = memoryUse
-  }
-}
-
 extension Finding.Kind {
-  /// A message that the server accepted was never shown on the phone, and no gap takes its place.
-  public static let lost = Finding.Kind(rawValue: "lost")
-  /// A message was shown more than once, or a message of the user was accepted more than once.
-  public static let duplicated = Finding.Kind(rawValue: "duplicated")
-  /// A message was shown out of order, or sent in a different order from that in which it was
-  /// written.
-  public static let reordered = Finding.Kind(rawValue: "reordered")
-  /// A message was shown or acknowledged before it was durable, or a cursor is ahead of the stored
-  /// data.
-  public static let early = Finding.Kind(rawValue: "early")
   /// A message was shown or stored with an older text than the server's, or although it was deleted.
   public static let outdated = Finding.Kind(rawValue: "outdated")
   /// An image is stored without a message that refers to it, or a message was accepted without its
@@ -193,27 +82,6 @@ extension Finding.Kind {
   public static let orphaned = Finding.Kind(rawValue: "orphaned")
   /// The server kept a socket for longer than the lifetime of the token that admitted it.
   public static let outlived = Finding.Kind(rawValue: "outlived")
-}
-
-extension StreamSettings {
-  /// The maximum number of messages that wait to be stored.
-  ///
-  /// The store processes one batch while another waits. A page that begins below the bound is
-  /// accepted as a whole.
-  var mostUnstored: Int { 2 * (Self.unstored + max(catchUpPage, historyPage)) }
-}
-
-extension StreamNotice {
-  /// The notice's human-readable text.
-  fileprivate var text: String? {
-    switch self {
-    case .fetchFailed(let failure), .sendFailed(let failure), .security(let failure): failure.text
-    case .unknownType(let type): type
-    case .malformed(let error): "\(error)"
-    case .store(let failure): "\(failure)"
-    case .rejected, .oversized, .storeRecovered, .draining, .newEpoch, .signIn, .forbidden: nil
-    }
-  }
 }
 
 // Contributions of inputs and effects to a run's digest, in addition to their roles. They include

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 /// The numbers that a plan of MessageStream fixes for a run, in addition to the network conditions.
 public struct StreamNumbers: PlanNumbers {
@@ -50,12 +51,4 @@ public struct StreamNumbers: PlanNumbers {
       .number("history", \.history, 0...10_000, steps: [0, 1, 10]),
     ]
   }
-}
-
-/// The order of a plain server's pages.
-public enum PageOrder: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The order of the messages' stamps.
-  case stamp
-  /// The order of arrival.
-  case arrival
 }

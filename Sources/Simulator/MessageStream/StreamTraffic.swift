@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastServerCore
 public import HoldfastStorage
 public import HoldfastWire

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
@@ -151,11 +152,6 @@ extension StreamWorld {
     let listeners = kernel.lines.filter { $0.serverHolds }.map { ConnectionID($0.number) }
     send(.message(edited), to: listeners)
   }
-}
-
-extension ShopMessage {
-  /// The text without the line that refers to an image.
-  var words: String { String(text.prefix { $0 != "\n" }) }
 }
 
 extension LogRequest {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageStream
 import HoldfastServerCore
 import HoldfastStorage

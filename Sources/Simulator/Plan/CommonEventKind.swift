@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// The kinds of planned events that the kernel provides. The plans of every feature can use them.
 public enum CommonEventKind: String, PlanEventKind {

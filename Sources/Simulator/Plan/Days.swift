@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 // Plans that any feature can draw. Their faults affect all phones, networks and servers.
 extension PlanBuilder {

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 /// An event kind in a feature's plans. Each kind is declared once, in `forms`.
 public protocol PlanEventKind: RawRepresentable<String>, CaseIterable, Sendable, Hashable {

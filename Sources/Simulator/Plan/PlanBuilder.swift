@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// The random source of plans. Each draw advances one generator.
 public struct Draw: Sendable {

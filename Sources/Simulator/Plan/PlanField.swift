@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// A set of named numbers that a plan fixes for a whole run, such as the network conditions.
 public protocol PlanNumbers: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A planned event: an event kind with its arguments.
 ///
@@ -53,12 +54,6 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The kind of host that the event affects.
   public var hostKind: HostKind { kind ?? form.host }
 
-  /// Returns whether the event affects a phone, or the world around all phones.
-  public func concerns(phone index: Int) -> Bool {
-    let isOfPhones = hostKind == .phone || hostKind == .system
-    return !isOfPhones || host == nil || host == index
-  }
-
   /// The name of the event kind in tables and files.
   public var name: String { eventKind.name }
 
@@ -101,6 +96,17 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
       event.values.span = $0
       return event
     }
+  }
+}
+
+extension ObservedEvent {
+  /// Creates the observation of a planned event.
+  init<Own>(_ event: PlannedEvent<Own>) {
+    self.init(
+      name: event.name, text: event.text, description: event.description,
+      hostKind: event.hostKind, kind: event.kind, host: event.host,
+      isOfPeople: event.isOfPeople, lasts: event.lasting != nil, length: event.length,
+      serverJump: event.eventKind == .common(.serverClock) ? event.time : nil)
   }
 }
 

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 
 /// All decisions that are made before a run begins. Equal plans produce equal runs.
 public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {

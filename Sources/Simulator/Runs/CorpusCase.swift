@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A plan that once failed or that demonstrates a defect, and its expected result.
 public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable {

@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 
 /// The parameters of a run, in addition to its plan.
 public struct RunSetup<Feature: SimulatedFeature>: Sendable {

@@ -1,3 +1,5 @@
+public import HoldfastLinkChecks
+
 /// A summary of many runs. It does not depend on the order in which the runs are added.
 public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The maximum number of failures that are stored in full. Further failures are only counted.

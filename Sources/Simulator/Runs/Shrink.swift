@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A search for a smaller plan that still fails in the same way, with fewer and shorter faults and
 /// better network conditions.

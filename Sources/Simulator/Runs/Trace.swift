@@ -1,24 +1,5 @@
 public import HoldfastCore
-
-/// One part of a trace line: the actor, and the description of its action.
-public typealias TracePart = (who: TraceActor, what: String)
-
-/// The actor of a trace line.
-public enum TraceActor: String, Sendable, Hashable, CaseIterable {
-  /// The plan begins or ends a fault.
-  case plan
-  case user
-  /// The app acts.
-  case app
-  /// The app shows something.
-  case screen
-  case phone
-  case disk
-  case network
-  case server
-  /// A checker reports a violation.
-  case checker
-}
+public import HoldfastLinkChecks
 
 /// One line of a trace.
 public struct TraceLine: Sendable, Hashable {
@@ -136,7 +117,7 @@ public struct Trace<Feature: SimulatedFeature> {
     case .wentDead(_, let attempt):
       return [(.network, "nothing will pass on connection \(attempt.number) any more")]
     case .server: return []
-    case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.description)]
+    case .began(let event): return [(event.isOfPeople ? .user : .plan, event.description)]
     case .ended(let event): return [(.plan, "over: \(event.description)")]
     case .calm: return [(.plan, "calm: from now on nothing goes wrong any more")]
     case .fact(let fact): return Feature.describe(fact)

@@ -1,4 +1,5 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
@@ -310,8 +311,6 @@ extension SessionServer.Input {
 }
 
 extension Finding.Kind {
-  /// A message, an update or stored data does not match the facts.
-  public static let untrue = Finding.Kind(rawValue: "untrue")
   /// An event occurred too early, too late or not at all.
   public static let untimely = Finding.Kind(rawValue: "untimely")
   /// A metric does not match the facts.

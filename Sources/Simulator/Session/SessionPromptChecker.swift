@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastStorage
 import HoldfastWire
 import HoldfastSession

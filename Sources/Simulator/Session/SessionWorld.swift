@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastJSON
 import HoldfastServerCore
 import HoldfastStorage

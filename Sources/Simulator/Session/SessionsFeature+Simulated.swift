@@ -1,20 +1,15 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastServerCore
 public import HoldfastStorage
 public import HoldfastWire
 public import HoldfastSession
 
-/// The world of sessions: two phones of two people, and a server with a program behind it.
-///
-/// Each phone has its own conversation, and both take part in a third conversation. The program
-/// answers each prompt after a while. It must run exactly once for each prompt.
-public enum SessionsFeature: SimulatedFeature {
-  /// The model of a session on a phone.
-  public typealias Model = SessionModel
-  /// The checkers of the guarantees that are specific to a session.
-  public typealias Checkers = SessionCheckers
+// The world of sessions: two phones of two people, and a server with a program behind it.
+extension SessionsFeature: SimulatedFeature {
+  /// The checkers of what only the world knows.
+  public typealias WorldCheckers = SessionWorldCheckers
 
-  static let phones = 2
   /// The IDs of the conversations: each phone's own, and the shared one.
   static let conversations = (0...phones).map { "00000000-0000-4000-8000-00000000000\($0)" }
   static let shared = conversations[phones]
@@ -43,20 +38,6 @@ public enum SessionsFeature: SimulatedFeature {
     case steps(ConnectionID)
     case receives(ConnectionID, [UInt8])
     case foreignClientLeaves(ConnectionID)
-  }
-
-  /// A fact that is specific to this world.
-  public enum Fact: Sendable, Equatable {
-    /// The program was started for a prompt with this text.
-    case ran(text: String)
-    /// The user of a phone discarded a failed prompt.
-    case discarded(phone: Int, UUID128)
-    /// A phone was notified that the server dropped messages.
-    case dropped(phone: Int)
-    /// The ledger found a violation by the server.
-    case broken(Finding.Kind, detail: String)
-    /// The daily statistics on a phone's disk at the end of the run.
-    case counted(phone: Int, [SessionDay])
   }
 
   /// The counters of this world.
@@ -92,54 +73,6 @@ public enum SessionsFeature: SimulatedFeature {
         .number("plain", \.plain, 0...1), .number("kept", \.retained, 1...100_000),
         .number("tight", \.tight, 0...1), .number("strict", \.strict, 0...1),
       ]
-    }
-  }
-
-  /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
-  public struct State: Sendable {
-    var phone = 0
-    /// The number of prompts that have not ended.
-    var unanswered = 0
-    var isWritten = true
-    /// Whether the server has no idempotency keys, and whether a prompt that may have reached the
-    /// server waits for a sign of its arrival. The wait may be longer than the calm phase.
-    var isPlain = false
-    var waitsForSign = false
-    /// The IDs of other users' messages in the followed conversations that the app has not shown.
-    private(set) var expected: Set<String> = []
-    /// The IDs of all of the program's answers on the server.
-    var answers: Set<String> = []
-    /// The names of the prompts that have been answered.
-    var answered: Set<String> = []
-    /// The attempt on which the phone last received the server's `connected` message.
-    var connected: AttemptID?
-    /// The IDs of the messages that the app has shown, and of those on its disk.
-    private(set) var shown: Set<String> = []
-    var durable: Set<String> = []
-    /// Whether the server has recorded that the phone takes part in the shared conversation.
-    var hasJoined = false
-    /// The number up to which the disk has recorded that news were shown.
-    var confirmed: UInt64 = 0
-    /// The numbers of the single news for which the disk has recorded the same.
-    var marked: Set<UInt64> = []
-    /// Whether the phone was notified that messages are missing, and whether the server may drop
-    /// messages.
-    var hasGap = false
-    var mayDrop = false
-    /// Whether all messages have different texts. If so, a message with the same text but another
-    /// ID is the same message.
-    var hasUniqueTexts = true
-
-    /// Returns whether the disk has recorded that news were shown.
-    func isConfirmed(_ news: UInt64) -> Bool { news <= confirmed || marked.contains(news) }
-
-    var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
-
-    mutating func expect(_ id: String) { if !shown.contains(id) { expected.insert(id) } }
-
-    mutating func show(_ id: String) {
-      shown.insert(id)
-      expected.remove(id)
     }
   }
 
@@ -189,7 +122,6 @@ public enum SessionsFeature: SimulatedFeature {
     ]
   }
 
-  public static var name: String { "session" }
   public static var summary: String { "play two people who talk to a program over sessions" }
   public static var details: [String] {
     [
@@ -200,7 +132,6 @@ public enum SessionsFeature: SimulatedFeature {
       """
     ]
   }
-  public static var policy: LinkPolicy { .session }
   public static func hosts(_ numbers: Numbers) -> [HostKind] {
     Array(repeating: .phone, count: phones) + [.backend]
   }
@@ -258,48 +189,6 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// The maximum time for which an upload delays pings.
-  public static var timeLimit: Duration { SessionSettings.longestUpload }
-  public static func isHealed(_ phoneState: PhoneState<SessionsFeature>) -> Bool {
-    (phoneState.own.unanswered == 0 || phoneState.own.waitsForSign) && phoneState.own.missing == 0
-  }
-
-  public static func remains(_ phoneState: PhoneState<SessionsFeature>) -> String {
-    ", \(phoneState.own.unanswered) without an answer, \(phoneState.own.missing) to show"
-  }
-
-  public static func checkBounds(
-    _ phoneState: PhoneState<SessionsFeature>, _ found: (String, Int, Int) -> Void
-  ) {
-    if phoneState.own.unanswered > 1_000 { found("prompts", phoneState.own.unanswered, 1_000) }
-  }
-
-  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
-    switch effect {
-    case .send(_, .prompt(let prompt)): look(prompt.text, "a prompt")
-    case .update(.message(let entry, _, _)): look(entry.text, "a message")
-    case .update(.part(_, _, _, let text)): look(text, "a message")
-    case .update(.prompt(let prompt, _)): look(prompt.reason ?? prompt.text, "a prompt")
-    case .update(.status(let status)):
-      if let text = status.reason?.text { look(text, "a status") }
-    case .connect: look("\(effect)", "a log")
-    case .update, .send, .open, .close, .refreshCredentials, .probe, .commit: return
-    }
-  }
-
-  public static func isLogged(_ effect: Effect) -> Bool {
-    switch effect {
-    case .send(_, .prompt), .update(.message), .update(.part), .update(.prompt): false
-    case .send, .update: true
-    case .connect, .open, .close, .refreshCredentials, .probe, .commit: false
-    }
-  }
-
-  // Traces.
-
-  public static func statusLabel(_ effect: Effect) -> String? {
-    if case .update(.status(let status)) = effect { TraceText.status(status) } else { nil }
-  }
 }
 
 extension PlannedEvent<SessionsFeature.EventKind> {
@@ -327,14 +216,8 @@ extension PlanBuilder<SessionsFeature> {
 }
 
 extension Finding.Kind {
-  /// A message was acknowledged before it was stored on the phone's disk.
-  public static let unstored = Finding.Kind(rawValue: "unstored")
-  /// A message was sent before another message that had priority over it.
-  public static let outranked = Finding.Kind(rawValue: "outranked")
   /// A frame was decoded differently from how it was encoded.
   public static let misread = Finding.Kind(rawValue: "misread")
-  /// A gap was shown although the server dropped nothing.
-  public static let falseGap = Finding.Kind(rawValue: "falseGap")
 }
 
 // Contributions of a session's steps to a run's digest, in addition to their roles. Sets are

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastDriver
 import HoldfastLinkTrace
 import HoldfastPorts
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A link that a scenario of the demo shows.
 struct DemoLink: Sendable {

@@ -4,6 +4,7 @@ import HoldfastWire
 import HoldfastMessageStream
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of the stream and link checkers for findings that no deliberate defect causes.
@@ -257,9 +258,10 @@ struct UnbrokenTests {
 struct Script {
   private var link = LinkCheckers<StreamFeature>()
   private var own = StreamCheckers()
+  private var world = StreamWorldCheckers()
   var facts = Facts.connected
 
-  var findings: [Finding] { link.findings + own.findings }
+  var findings: [Finding] { link.findings + own.findings + world.findings }
 
   mutating func give(
     _ input: StreamModel.Input, at second: Double, _ effects: [StreamModel.Effect] = []
@@ -306,6 +308,7 @@ struct Script {
   mutating func end() {
     link.conclude(facts)
     own.conclude(facts)
+    world.conclude(facts)
   }
 
   private mutating func step(
@@ -314,10 +317,12 @@ struct Script {
     facts.now = .second(second)
     link.stepped(input, isLate: false, effects, facts)
     own.stepped(input, isLate: false, effects, facts)
+    world.stepped(input, isLate: false, effects, facts)
   }
 
   mutating func note(_ fact: StreamFact) {
     link.handle(.fact(fact), facts)
     own.handle(.fact(fact), facts)
+    world.handle(.fact(fact), facts)
   }
 }

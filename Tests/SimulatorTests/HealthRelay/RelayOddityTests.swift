@@ -4,6 +4,7 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of the effects that each fault has in the relay's world.

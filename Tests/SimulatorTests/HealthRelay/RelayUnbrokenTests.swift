@@ -5,11 +5,12 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 
 /// Tests of the relay's checkers for findings that no deliberate defect causes.
 struct RelayUnbrokenTests {
-  private var checkers = RelayCheckers()
+  private var checkers = RelayWorldCheckers()
   private var phoneState = PhoneState<RelayFeature>(
     policy: .healthRelayService, status: LinkStatus(phase: .connected), own: RelayState())
 

@@ -2,6 +2,7 @@ import Foundation
 import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastHealth
+import HoldfastLinkChecks
 import HoldfastWorlds
 import HoldfastWire
 import Testing

@@ -1,4 +1,5 @@
 import HoldfastCore
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
 import HoldfastStorage
 import HoldfastWire
@@ -31,7 +32,7 @@ struct TraceTests {
           .fetch(FetchID(4), .after(ShopPosition(epoch: "e", offset: 6), limit: 100)),
         ]),
       .fact(.accepted(message, isNew: true)),
-      .began(Action(.crash, for: .seconds(90))),
+      .began(ObservedEvent(Action(.crash, for: .seconds(90)))),
       .fact(
         .stored(
           TimelineChange(messages: [message], cursor: ShopCursor(position: message.position)),

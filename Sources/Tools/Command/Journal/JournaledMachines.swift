@@ -8,7 +8,7 @@ import HoldfastDriver
 import HoldfastMessageStream
 import HoldfastSession
 import HoldfastLinkTrace
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A bottle in the lab, and the app that fetches its drinks. The network of the lab is the radio, and
 /// the server is the bottle.

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkTrace
 import HoldfastTestKit
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A phone in the lab that answers an assistant from its health data.
 actor AssistantLab: LabFeature {

@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A scenario in which an assistant pairs with the phone and asks questions, one of them while the
 /// link is cut.

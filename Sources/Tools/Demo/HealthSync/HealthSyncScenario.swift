@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///

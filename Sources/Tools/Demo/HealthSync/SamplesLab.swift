@@ -2,7 +2,7 @@ import Foundation
 import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastTestKit
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A phone in the lab that uploads its health samples. New ones come from an export that is replaced.
 actor SamplesLab: LabFeature {

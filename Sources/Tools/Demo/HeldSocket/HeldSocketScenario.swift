@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkTrace
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: DemoScenario {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastDriver
 import HoldfastLinkTrace
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 #if canImport(Glibc)
   import Glibc

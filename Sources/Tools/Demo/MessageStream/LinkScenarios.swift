@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A scenario in which the phone connects and messages arrive.
 struct SteadyTraffic: DemoScenario {

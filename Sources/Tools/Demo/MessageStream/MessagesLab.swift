@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastTestKit
 import HoldfastWire
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// The messages of a shop in the lab: the app that follows them, and two customers who write.
 actor MessagesLab: LabFeature {

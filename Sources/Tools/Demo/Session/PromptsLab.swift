@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A session in the lab: an app that sends prompts, and a backend that answers each with its text.
 actor PromptsLab: LabFeature {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWorlds
+import HoldfastLinkChecks
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///

@@ -138,7 +138,7 @@ import Testing
     // would end any process.
     repeat {
       let process = try SimulatorProcess.start([
-        "simulate", "message-stream", "--seeds", "1..100000000", "--json",
+        "simulate", "held-socket", "--seeds", "1..100000000", "--jobs", "1", "--json",
       ])
       wait += 1000
       for _ in 0..<wait { await Task.yield() }
@@ -176,7 +176,9 @@ import Testing
       // If the signal arrives before the command has installed its handler, it ends the command as
       // it would end any process.
       repeat {
-        let process = try SimulatorProcess.start(["simulate", "held-socket", "--plan", file])
+        let process = try SimulatorProcess.start([
+          "simulate", "held-socket", "--plan", file, "--run-limit", "30m",
+        ])
         wait += 1000
         for _ in 0..<wait { await Task.yield() }
         process.signal(SIGTERM)

@@ -61,6 +61,7 @@ RULES = {
     "scripts/web": "",
     "Benchmarks/*": "make:bench",
     # Web pages.
+    "Web/built/*": "ServerCoreTests=PageTests",
     "Web/charts/*": "page:check_app.py",
     "Web/dashboard/*": "page:check_dashboard.py",
     "Web/home/*": "ServerCoreTests",

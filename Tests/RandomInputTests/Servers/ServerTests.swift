@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastStorage
+import HoldfastWire
 import Testing
 
 @testable import HoldfastServerCore

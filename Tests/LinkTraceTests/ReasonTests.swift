@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct ReasonTests {
   @Test func `the page has a title for each reason, and no title for another word`() throws {
-    let file = DeclaredCases.root.appending(path: "Web/picture/reasons.js")
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Web/picture/reasons.js").standardizedFileURL
     let text = try String(contentsOf: file, encoding: .utf8)
     let from = try #require(text.range(of: "const titles = new Map(Object.entries({\n"))
     let to = try #require(text.range(of: "}));", range: from.upperBound..<text.endIndex))

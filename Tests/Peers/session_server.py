@@ -81,7 +81,18 @@ class Link:
     def __init__(self, server, socket):
         self.server, self.socket, self.chance = server, socket, server.peer.chance
         self.is_in, self.sent, self.lanes, self.subscribed = False, {}, {}, {}
-        self.ended_at = None
+        self.ended_at, self.read_until = None, 0
+
+    async def probe(self):
+        """Notes until when the client has surely read: it answers a ping after all that was sent before it."""
+        try:
+            while True:
+                sent = time.monotonic()
+                await (await self.socket.ping())
+                self.read_until = sent
+                await asyncio.sleep(0.1)
+        except ConnectionClosed:
+            pass
 
     async def say(self, frame, lane=None):
         """Sends a frame, possibly late. Frames of the same lane keep their order."""
@@ -279,8 +290,8 @@ class Server:
             self.order.append(text)
         else:
             link = prompt.acked_on
-            gone = link.ended_at or time.monotonic() if link else 0
-            check_that(f"a prompt that was accepted {gone - (prompt.acked_at or gone):.1f} s before "
+            gone = min(link.ended_at or time.monotonic(), link.read_until) if link else 0
+            check_that(f"a prompt whose acceptance was read {gone - (prompt.acked_at or gone):.1f} s before "
                        "its connection ended", link is None or gone - prompt.acked_at < 1,
                        "not sent again", text)
             self.peer.count("sent again")
@@ -299,16 +310,19 @@ class Server:
         self.links.add(link)
         self.peer.count("connections")
         try:
+            probe = asyncio.create_task(link.probe())
             await link.serve()
         except ConnectionClosed:
             pass
         except Broken as broken:
             self.find(broken)
         finally:
+            probe.cancel()
             link.ended_at = link.ended_at or time.monotonic()
             self.links.discard(link)
-            # Frames sent 2 s before the end have been read, stored and acknowledged.
-            self.due.update(name for name, at in link.sent.items() if at < link.ended_at - 2)
+            # Frames that were read 2 s before the end have been stored and acknowledged.
+            read_until = min(link.ended_at, link.read_until)
+            self.due.update(name for name, at in link.sent.items() if at < read_until - 2)
 
     async def request(self, path, headers):
         if path == "/healthz":

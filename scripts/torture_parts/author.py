@@ -5,14 +5,12 @@ import time
 import uuid
 
 from ledger import Image, Record, Version
-from processes import IMAGES, MESSAGES, NOT_SENT, SHOP, UNKNOWN, Failure
+from processes import HANG, IMAGES, MESSAGES, NOT_SENT, SHOP, UNKNOWN, Failure
 from uploads import make_image
 
 UPLOAD = f"{IMAGES}/upload"
 # The share of changes whose answer the client does not wait for.
 LOSS = 0.05
-# After all faults a change is answered within this time.
-PATIENCE = 30
 # No more images without a message than this are kept on purpose.
 MOST_UNCLAIMED = 3
 REFUSALS = {NOT_SENT, 429, 503, 507}
@@ -118,10 +116,10 @@ class Author(Worker):
             elif answer.status not in REFUSALS:
                 return answer, is_unsure
             if self.stop.is_set():
-                give_up = give_up or time.monotonic() + PATIENCE
+                give_up = give_up or time.monotonic() + HANG
                 if time.monotonic() > give_up:
                     raise Failure(
-                        f"a {method} was not answered within {PATIENCE} s after all faults: "
+                        f"a {method} was not answered within {HANG} s after all faults: "
                         f"{answer.status}")
             time.sleep(0.05)
 

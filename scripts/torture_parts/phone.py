@@ -8,7 +8,7 @@ import time
 
 from author import Worker
 from ledger import Record, Version
-from processes import SHOP, Failure, Process
+from processes import HANG, SHOP, Failure, Process
 
 
 def history(program, data):
@@ -213,9 +213,9 @@ class Pen(Worker):
         try:
             run = subprocess.run(
                 self.words("stream") + ["--once"], stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=60, check=False, env=self.world.clocks[1].environment())
+                text=True, timeout=HANG, check=False, env=self.world.clocks[1].environment())
         except subprocess.TimeoutExpired as late:
-            raise Failure("stream --once of the second phone does not end within 60 s") from late
+            raise Failure(f"stream --once of the second phone does not end within {HANG} s") from late
         if run.returncode != 0:
             raise Failure(f"stream --once ended with {run.returncode}: {run.stderr[-300:]}")
         left = subprocess.run(

@@ -16,6 +16,9 @@ API = "/api/v1/auth/shops"
 MESSAGES = f"{API}/messages"
 IMAGES = f"{MESSAGES}/image"
 
+# The limit of a wait for what surely happens, in seconds. Only a hang reaches it, and no busy machine does.
+HANG = 300
+
 
 class Failure(Exception):
     """A broken promise."""
@@ -137,7 +140,8 @@ class Server(Process):
         threading.Thread(target=self.child.stdout.read, daemon=True).start()
         return True
 
-    def start_until_up(self, give_up):
+    def start_until_up(self):
+        give_up = time.monotonic() + HANG
         while not self.start():
             self.child.wait()
             if time.monotonic() > give_up:
@@ -150,12 +154,12 @@ class Server(Process):
         else:
             self.signal(signal.SIGTERM)
             try:
-                self.child.wait(timeout=10)
+                self.child.wait(timeout=HANG)
             except subprocess.TimeoutExpired as late:
                 self.kill()
-                raise Failure("the server did not end within 10 s of SIGTERM") from late
+                raise Failure(f"the server did not end within {HANG} s of SIGTERM") from late
         time.sleep(span)
-        self.start_until_up(time.monotonic() + 10)
+        self.start_until_up()
 
     def make_token(self, user, *words):
         return subprocess.run(
@@ -165,7 +169,7 @@ class Server(Process):
 
     def ask(self, method, path, token, body=None, fields=None, cut=None):
         """Makes a request. With `cut`, the connection ends after so many bytes of the body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
             connection.connect()
         except OSError:

@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pages import CONTRAST, UNNAMED, chromium  # noqa: E402
+from pages import CONTRAST, UNNAMED, launch, until  # noqa: E402
 
 MIME = "text/html;profile=mcp-app"
 EXTENSION = "io.modelcontextprotocol/ui"
@@ -246,7 +246,7 @@ class Checks:
     def settle(self, page, state):
         page.wait_for_function("isReady")
         page.view = page.frame(url="**/view")
-        page.view.locator(f"body[data-state={state}]").wait_for(state="attached", timeout=20_000)
+        page.view.locator(f"body[data-state={state}]").wait_for(state="attached")
         page.wait_for_timeout(100)
 
     def close(self, page, name):
@@ -299,8 +299,8 @@ class Checks:
                  {"result": {}}),
                 ({"id": 8, "method": "tools/list"}, {"error": -32601})):
             page.evaluate("send", message)
-            page.wait_for_timeout(50)
-            answer = page.evaluate("log.at(-1)")
+            answer = until(page, lambda: page.evaluate(
+                "id => log.find(one => one.id === id && !one.method)", message["id"])) or {}
             good = answer.get("id") == message["id"] and (
                 answer.get("error", {}).get("code", answer.get("result")) in wanted.values())
             self.check(f"{message['method']} is answered", good, answer)
@@ -536,9 +536,10 @@ class Checks:
                 if theme != device:
                     self.picture(page, f"theme-{theme}")
                 self.deliver(page, "host-context-changed", {"theme": device})
-                page.wait_for_timeout(100)
-                now = page.view.evaluate(
-                    "getComputedStyle(document.documentElement).backgroundColor")
+                now = until(page, lambda: theme == device and seen[theme, device] or (
+                    color := page.view.evaluate(
+                        "getComputedStyle(document.documentElement).backgroundColor")
+                ) != seen[theme, device] and color)
                 seen[device, "changed from " + theme] = now
                 page.context.close()
         colors = {theme: {color for (name, _), color in seen.items() if name == theme}
@@ -561,13 +562,12 @@ class Checks:
             self.check(f"{name}: the size settles", len(told) < 12, len(told))
             before = len(told)
             page.view.locator("summary").first.click()
-            page.wait_for_timeout(100)
-            told = [message["params"] for message in page.evaluate("log")
-                    if message.get("method") == "ui/notifications/size-changed"]
-            self.check(f"{name}: and each change", len(told) > before)
+            self.check(f"{name}: and each change", until(page, lambda: sum(
+                message.get("method") == "ui/notifications/size-changed"
+                for message in page.evaluate("log")) > before))
             page.set_viewport_size({"width": 500, "height": 900})
-            page.wait_for_timeout(200)
-            self.check(f"{name}: the charts follow the width", not page.view.evaluate(WIDE))
+            self.check(f"{name}: the charts follow the width",
+                       until(page, lambda: not page.view.evaluate(WIDE)))
             self.close(page, name)
 
     def keyboard(self):
@@ -606,8 +606,7 @@ class Checks:
 def main():
     holdfast, *folder = sys.argv[1:]
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--no-proxy-server"])
+        browser = launch(playwright)
         program = Program(holdfast, data)
         status = Checks(browser, program, *folder).run()
         program.end()

@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pages  # noqa: E402
 from dashboard_data import DAY, Phone, long, night, usual  # noqa: E402
-from pages import DESKTOP  # noqa: E402
+from pages import DESKTOP, until  # noqa: E402
 
 USERS = (("usual", "Etc/UTC"), ("empty", "Etc/UTC"), ("clocks", "Europe/Berlin"),
          ("odd", "Etc/UTC"), ("today", "Pacific/Niue"), ("long", "Etc/UTC"))
@@ -151,13 +151,11 @@ class Checks(pages.Checks):
         page.keyboard.press("Enter")
         self.settle(page, state)
 
-    def settle(self, page, state="ready", seconds=60):
+    def settle(self, page, state="ready"):
         """Waits until nothing is loaded any more."""
-        for _ in range(seconds * 20):
-            page.wait_for_timeout(50)
-            found = page.evaluate("document.body.dataset.state")
-            if found != "loading":
-                break
+        page.wait_for_timeout(50)
+        until(page, lambda: page.evaluate("document.body.dataset.state") != "loading")
+        found = page.evaluate("document.body.dataset.state")
         if found != state:
             raise AssertionError((found, state, page.locator("#message").inner_text()))
 
@@ -630,9 +628,9 @@ class Checks(pages.Checks):
     def paper(self):
         page = self.open("usual", color_scheme="dark")
         page.emulate_media(media="print")
-        page.wait_for_timeout(200)
-        color = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-        self.check("paper is white", color == "rgb(255, 255, 255)", color)
+        self.check("paper is white", until(page, lambda: page.evaluate(
+            "getComputedStyle(document.documentElement).backgroundColor")
+            == "rgb(255, 255, 255)"))
         self.check("paper has no controls", not page.locator("#leave").is_visible()
                    and not page.locator("#back").is_visible())
         if self.folder:

@@ -19,7 +19,7 @@ import time
 import urllib.parse
 
 import pages
-from pages import CONTRAST, DESKTOP, PHONE, UNNAMED
+from pages import CONTRAST, DESKTOP, HANG, PHONE, UNNAMED, until
 
 # The facts of a link that a condition accepts, with an index of at least `from`.
 FACTS = """([link, from, lane, kind, words]) => {
@@ -72,7 +72,7 @@ class Lab:
 
     def ask(self, method, path, secret=True, body=None, **fields):
         """Sends a request. Returns its status and its body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
         connection.putrequest(method, path, skip_host=True)
         connection.putheader("Host", fields.pop("host", f"127.0.0.1:{self.port}"))
         if secret:
@@ -86,18 +86,15 @@ class Lab:
         answer = connection.getresponse()
         return answer.status, answer.read().decode(), dict(answer.getheaders())
 
-    def events(self, after, seconds=2):
-        """Returns the numbers and the events that the lab sends within a time."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+    def events(self, after, least, seconds=2):
+        """Returns the numbers and the events that the lab sends within a time, and at least so many."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
         fields = {"Last-Event-ID": str(after)} if after else {}
         connection.request("GET", f"/lab/events?lab={self.secret}", headers=fields)
         answer = connection.getresponse()
         text, end = b"", time.monotonic() + seconds
-        try:
-            while time.monotonic() < end:
-                text += answer.read1(65536)
-        except TimeoutError:
-            pass
+        while time.monotonic() < end or text.count(b"id: ") <= least:
+            text += answer.read1(65536)
         found = []
         for block in text.decode().split("\n\n")[:-1]:
             fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
@@ -119,8 +116,8 @@ class Lab:
     def end(self, number=signal.SIGINT):
         before = [one[0] for one in children(self.process.pid)]
         self.process.send_signal(number)
-        status = self.process.wait(timeout=20)
-        limit = time.monotonic() + 5
+        status = self.process.wait(timeout=HANG)
+        limit = time.monotonic() + HANG
         while time.monotonic() < limit:
             left = [one for one in before if alive(one)]
             if not left:
@@ -217,7 +214,7 @@ class Checks(pages.Checks):
     def evaluate(self, code, *values):
         return self.page.evaluate(code, *values)
 
-    def wait(self, condition, seconds=30):
+    def wait(self, condition, seconds=HANG):
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             if self.page.evaluate(condition):
@@ -225,7 +222,7 @@ class Checks(pages.Checks):
             self.page.wait_for_timeout(50)
         return False
 
-    def wait_state(self, *states, link="stream", seconds=30):
+    def wait_state(self, *states, link="stream", seconds=HANG):
         """Waits until a link has been in one of the states for a while."""
         limit, held = time.monotonic() + seconds, 0
         while time.monotonic() < limit:
@@ -235,7 +232,7 @@ class Checks(pages.Checks):
             self.page.wait_for_timeout(50)
         return False
 
-    def fact(self, since, lane, kind, words="", link="stream", seconds=30):
+    def fact(self, since, lane, kind, words="", link="stream", seconds=HANG):
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             found = self.evaluate(FACTS, [link, since, lane, kind, words])
@@ -322,7 +319,7 @@ class Checks(pages.Checks):
         self.check("login page: the phone finds it",
                    self.fact(since, "device", "path", "login page") is not None)
         self.stop("login-page")
-        self.check("login page: the link comes back", self.wait_state("connected", seconds=60))
+        self.check("login page: the link comes back", self.wait_state("connected"))
 
     # The server.
 
@@ -345,7 +342,7 @@ class Checks(pages.Checks):
                    self.fact(since, "", "", "503") is not None
                    and self.fact(since, "attempt", "end") is not None)
         self.stop("answer-503")
-        self.check("answer 503: the link comes back", self.wait_state("connected", seconds=60))
+        self.check("answer 503: the link comes back", self.wait_state("connected"))
 
         since = self.press("expire-tokens")
         self.check("expire tokens: a new token is asked for",
@@ -353,7 +350,7 @@ class Checks(pages.Checks):
         self.check("expire tokens: the link comes back", self.fact(
             since, "server", "note", "runs again") is not None and self.wait_state("connected"))
 
-    def gone(self, number, seconds=10):
+    def gone(self, number, seconds=HANG):
         limit = time.monotonic() + seconds
         while alive(number) and time.monotonic() < limit:
             time.sleep(0.05)
@@ -365,7 +362,7 @@ class Checks(pages.Checks):
         since = self.press("background")
         self.check("background: the app is told",
                    self.fact(since, "device", "app", '"background"') is not None)
-        self.check("background: the link rests", self.wait_state("held", "idle", seconds=60),
+        self.check("background: the link rests", self.wait_state("held", "idle"),
                    self.evaluate(STATE, "stream"))
         self.stop("background")
         self.check("background: the app returns",
@@ -375,9 +372,9 @@ class Checks(pages.Checks):
         since = self.press("sleep")
         self.check("sleep: in the picture",
                    self.fact(since, "device", "app", "suspended") is not None)
-        self.check("sleep: the process is stopped", self.phone_state() == "T", self.phone_state())
+        self.check("sleep: the process is stopped", self.has_phone_state("T"))
         self.stop("sleep")
-        self.check("sleep: it runs again", self.phone_state() in "RSD", self.phone_state())
+        self.check("sleep: it runs again", self.has_phone_state("RSD"))
         self.check("sleep: told", self.fact(since, "device", "app", "resumed") is not None)
 
         before = self.lab.programs(["stream"])[0][0]
@@ -402,9 +399,10 @@ class Checks(pages.Checks):
         self.check("lose Wi-Fi: back on Wi-Fi",
                    self.fact(since, "device", "path", '"wifi"') is not None)
 
-    def phone_state(self):
-        self.page.wait_for_timeout(200)
-        return (self.lab.programs(["stream"]) or [(0, "?")])[0][1]
+    def has_phone_state(self, states):
+        """Waits until the process of the phone is in one of the states."""
+        return until(self.page, lambda: any(
+            state in states for _, state in self.lab.programs(["stream"])[:1]))
 
     # What a person does.
 
@@ -428,37 +426,39 @@ class Checks(pages.Checks):
 
     def following(self):
         to = self.evaluate("picture.view.to")
-        self.page.wait_for_timeout(1500)
-        self.check("the picture follows", self.evaluate("picture.view.to") > to + 1)
+        self.check("the picture follows", self.wait(f"picture.view.to > {to} + 1"))
         box = self.page.locator("#board").bounding_box()
         self.page.mouse.move(box["x"] + 300, box["y"] + 60)
         self.page.mouse.wheel(0, -300)
+        self.wait("document.getElementById('follow').getAttribute('aria-pressed') === 'false'")
         self.page.wait_for_timeout(400)
         to = self.evaluate("picture.view.to")
         self.page.wait_for_timeout(1000)
         self.check("a wheel ends the following", self.evaluate("picture.view.to") == to
                    and self.page.locator("#follow").get_attribute("aria-pressed") == "false")
         self.page.locator("#follow").click()
-        self.page.wait_for_timeout(600)
-        self.check("“Follow” begins it again", self.evaluate("picture.view.to") > to)
+        self.check("“Follow” begins it again", self.wait(f"picture.view.to > {to}"))
         self.shot("lab-end")
         rate = self.evaluate("""async () => {
-          let many = 0, last = picture.state.models;
+          let many = 0, frames = 0, last = picture.state.models;
           const end = performance.now() + 3000;
           while (performance.now() < end) {
             await new Promise(requestAnimationFrame);
+            frames++;
             if (picture.state.models !== last) many++;
             last = picture.state.models;
           }
-          return many / 3;
+          return [many / 3, frames / 3];
         }""")
-        self.check("the picture is updated 5 times a second", 3 <= rate <= 5.5, rate)
+        # On a busy machine there are few frames in which it can be drawn.
+        self.check("the picture is updated 5 times a second",
+                   min(3, rate[1] / 15) <= rate[0] <= 5.5, rate)
 
     def resuming(self):
-        whole = self.lab.events(0)
+        whole = self.lab.events(0, 21)
         numbers = [number for number, _, _ in whole]
         self.check("the events are numbered from 1", numbers == list(range(1, len(numbers) + 1)))
-        part = self.lab.events(numbers[-1] - 20)
+        part = self.lab.events(numbers[-1] - 20, 20)
         first = [number for number, _, _ in part]
         self.check("Last-Event-ID resumes without loss or repetition",
                    first[:20] == numbers[-20:] and first == sorted(set(first))
@@ -561,7 +561,7 @@ class Checks(pages.Checks):
         self.lab = Lab(self.program, command=("demo", "--web"))
         try:
             self.open()
-            fault = self.fact(0, "network", "trouble", '"name":"cut"', seconds=40)
+            fault = self.fact(0, "network", "trouble", '"name":"cut"')
             self.check("demo --web: the first chapter cuts the network", fault is not None)
             shown = self.wait("document.querySelector('.chapter').textContent.startsWith('1 of')")
             self.check("demo --web: the page shows the chapter", shown)
@@ -579,8 +579,8 @@ class Checks(pages.Checks):
     def is_well(self, name, since):
         """Returns whether a link is connected; an upload has no connection that stays."""
         if name == "sync":
-            return self.fact(since, "data", "post", '"ok":true', link=name, seconds=60) is not None
-        return self.wait_state("connected", link=name, seconds=60)
+            return self.fact(since, "data", "post", '"ok":true', link=name) is not None
+        return self.wait_state("connected", link=name)
 
 
 def main():

@@ -20,7 +20,7 @@ from playwright.sync_api import sync_playwright
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pages import CONTRAST, chromium  # noqa: E402
+from pages import CONTRAST, launch  # noqa: E402
 
 PHONE = {"width": 320, "height": 568}
 # A server keeps 64 characters of a name.
@@ -106,7 +106,7 @@ class Checks:
 
     def focused(self, page):
         """Waits for the focus of a new page, which comes after the page has loaded."""
-        page.locator("#word:focus").wait_for(timeout=10_000)
+        page.locator("#word:focus").wait_for()
 
     def close(self, page, name, statuses=0):
         """Closes a page. Chromium reports each status of 400 and above in the console."""
@@ -224,7 +224,7 @@ class Checks:
 
     def returned(self, page):
         """Returns the fields of the address at which the client was reached."""
-        page.wait_for_url(f"{self.home}/callback?*", timeout=10_000)
+        page.wait_for_url(f"{self.home}/callback?*")
         query = urllib.parse.urlsplit(page.url).query
         return {key: values[0] for key, values in urllib.parse.parse_qs(query).items()}
 
@@ -277,8 +277,7 @@ class Checks:
 def main():
     base, word, code, *folder = sys.argv[1:]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--no-proxy-server"])
+        browser = launch(playwright)
         status = Checks(browser, base, word, code, *folder).run()
         browser.close()
     return status

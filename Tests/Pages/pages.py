@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 
 from playwright.sync_api import sync_playwright
 
@@ -45,10 +46,22 @@ FRAMES = """() => new Promise(done => requestAnimationFrame(() =>
   requestAnimationFrame(() => setTimeout(done))))"""
 
 
-def wait_for(page, condition, seconds=30):
+# The limit of a wait for what surely happens, in seconds. Only a hang reaches it, and no busy machine does.
+HANG = 300
+
+
+def until(page, holds):
+    """Waits until a function returns true, or up to the limit. Returns its last result."""
+    end = time.monotonic() + HANG
+    while not (found := holds()) and time.monotonic() < end:
+        page.wait_for_timeout(50)
+    return found
+
+
+def wait_for(page, condition):
     """Waits for a condition without Playwright's own wait, which the policy of a page forbids."""
     met = page.evaluate(f"""async () => {{
-      for (const end = performance.now() + {seconds * 1000}; performance.now() < end;) {{
+      for (const end = performance.now() + {HANG * 1000}; performance.now() < end;) {{
         if ({condition}) return true;
         await new Promise(done => setTimeout(done, 10));
       }}
@@ -64,10 +77,25 @@ def chromium():
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
+def launch(playwright):
+    """Returns a browser whose pages wait up to the limit."""
+    browser = playwright.chromium.launch(
+        executable_path=chromium(), args=["--no-sandbox", "--no-proxy-server"], timeout=HANG * 1000)
+    make = browser.new_context
+
+    def new_context(**options):
+        context = make(**options)
+        context.set_default_timeout(HANG * 1000)
+        return context
+
+    browser.new_context = new_context
+    return browser
+
+
 def in_browser(run):
     """Calls a function with a browser, and returns its result."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = launch(playwright)
         try:
             return run(browser)
         finally:

@@ -115,7 +115,7 @@ class OtherTraces(PictureChecks):
                    abs(cursor - 1013) < 0.01 and start > 900 and end >= 1099, (cursor, start, end))
         before = page.locator("#help").bounding_box()
         page.locator("#copy").click()
-        page.wait_for_timeout(100)
+        wait_for(page, "['Copied', 'In address'].includes(document.getElementById('copy').innerText)")
         after = page.locator("#help").bounding_box()
         words = page.locator("#copy").inner_text()
         self.check("the answer of a button moves nothing", before == after

@@ -5,9 +5,12 @@ import HoldfastCore
 /// Its text states what was awaited, why the wait ended, and what the client waits for, as far as
 /// the kit knows:
 ///
-///     Waited for the client's next socket: nothing arrived within 120.0 s of real time. The client
+///     Waited for the client's next socket: nothing arrived within 600.0 s of real time. The client
 ///     waits until 1.004 s from now: advance the clock, or use nextSocket(advancing:).
 public struct WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The limit in real time of waits that name none. A busy machine does not reach it; a hang does.
+  public static let usualLimit = Duration.seconds(600)
+
   /// The reason why a wait ended.
   public enum Reason: Sendable, Hashable {
     /// Nothing arrived within this real time.

@@ -39,7 +39,7 @@ struct Peer: Sendable {
   }
 
   /// Connects to `port` of 127.0.0.1. Fails if this takes longer than `timeLimit` milliseconds.
-  static func connect(to port: UInt16, timeLimit: Int = 120_000) async -> Connected {
+  static func connect(to port: UInt16, timeLimit: Int = 600_000) async -> Connected {
     await waiting {
       let peer = Peer(socket: stream())
       peer.setPatience(timeLimit)
@@ -74,7 +74,7 @@ struct Peer: Sendable {
   }
 
   /// Waits for `count` bytes, the end of the stream, a reset, or the time-out.
-  func receive(_ count: Int, timeLimit: Int = 120_000) async -> Received {
+  func receive(_ count: Int, timeLimit: Int = 600_000) async -> Received {
     await Self.waiting { [self] in
       setPatience(timeLimit)
       var received: [UInt8] = []

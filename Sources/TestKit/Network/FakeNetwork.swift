@@ -38,7 +38,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   ///
   /// - Parameter limit: The maximum real time of the wait.
   public func nextExchange(
-    within limit: Duration = .seconds(120)
+    within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> FakeExchange {
     try await exchanges.next(within: limit)
   }

@@ -104,7 +104,7 @@ public final class FakeSocket: FarSocket {
   ///
   /// - Parameter limit: The maximum real time of the wait.
   public func nextAction(
-    within limit: Duration = .seconds(120)
+    within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> ClientAction {
     try await actions.next(within: limit)
   }
@@ -113,7 +113,7 @@ public final class FakeSocket: FarSocket {
   ///
   /// - Parameter limit: The maximum real time of the wait for each action.
   public func nextText(
-    within limit: Duration = .seconds(120)
+    within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> String {
     while true {
       if let text = try await actions.next(within: limit).text { return text }
@@ -122,7 +122,7 @@ public final class FakeSocket: FarSocket {
 
   public func received() async throws(WaitFailure) -> ClientAction? {
     do throws(WaitFailure) {
-      return try await actions.next(within: .seconds(120))
+      return try await actions.next(within: WaitFailure.usualLimit)
     } catch {
       guard error.reason == .closed else { throw error }
       return nil

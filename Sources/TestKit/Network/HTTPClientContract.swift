@@ -32,7 +32,7 @@ private struct ClientCheck: Sendable {
   ///
   /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
   /// must time out use a shorter one.
-  static let timeLimit = Duration.seconds(120)
+  static let timeLimit = WaitFailure.usualLimit
   let client: any HTTPClient
   let server: ContractServer<any FarExchange>
 

@@ -5,7 +5,7 @@ extension FakeNetwork {
   /// - Parameter limit: The maximum real time of the wait.
   /// - Throws: An error that states what the client waits for.
   public func nextSocket(
-    within limit: Duration = .seconds(120)
+    within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> FakeSocket {
     try await sockets.next(within: limit)
   }
@@ -23,7 +23,7 @@ extension FakeNetwork {
   /// - Throws: An error that states what the client waits for. It is also thrown after 100
   ///   deadlines, for example because the client is still connected and only sends pings.
   public func nextSocket(
-    advancing clock: TestClock, within limit: Duration = .seconds(120)
+    advancing clock: TestClock, within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> FakeSocket {
     try await sockets.next(advancing: clock, activity, within: limit)
   }
@@ -42,7 +42,7 @@ extension FakeSocket {
   /// - Throws: An error that states what the client waits for, as `nextSocket(advancing:within:)`
   ///   does, or that the socket has ended.
   public func nextAction(
-    advancing clock: TestClock, within limit: Duration = .seconds(120)
+    advancing clock: TestClock, within limit: Duration = WaitFailure.usualLimit
   ) async throws(WaitFailure) -> ClientAction {
     try await actions.next(advancing: clock, activity, within: limit)
   }

@@ -56,7 +56,7 @@ struct DialerCheck: Sendable {
   ///
   /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
   /// must time out use a shorter one.
-  static let timeLimit = Duration.seconds(120)
+  static let timeLimit = WaitFailure.usualLimit
   let dialer: any SocketDialer
   let server: ContractServer<any FarSocket>
 

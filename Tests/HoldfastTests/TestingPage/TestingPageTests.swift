@@ -21,7 +21,7 @@ private func connectsAfterReset(_ port: UInt16) async throws -> Bool {
 /// Tests that the examples of docs/testing.md work, and that the page contains them verbatim.
 ///
 /// The other examples are in OrderTests.swift, ShopScreenTests.swift and PolicyTests.swift.
-@Suite(.timeLimit(.minutes(10))) struct TestingPageTests {
+@Suite(.timeLimit(.minutes(60))) struct TestingPageTests {
   @Test func `the example with a proxy connects`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let isConnected = try await connectsAfterReset(server.port)

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastAppleApp
 
 /// Tests of the lifecycle and of background time. They share the process's Low Power Mode.
-@MainActor @Suite(.serialized, .timeLimit(.minutes(5)))
+@MainActor @Suite(.serialized, .timeLimit(.minutes(60)))
 struct LifecycleTests {
   let center = NotificationCenter()
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Tests of the notifier of Apple's platforms.
-@Suite(.timeLimit(.minutes(5))) struct NotifierTests {
+@Suite(.timeLimit(.minutes(60))) struct NotifierTests {
   private static let ending = HostNotification(
     title: "New assistant", body: "Claude can ask.",
     action: HostNotification.Action(name: "end.a", title: "End access"))

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastAppleApp
 
 /// Tests of scheduled tasks. Each test has a scheduler of its own.
-@MainActor @Suite(.timeLimit(.minutes(5)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct WakeTests {
   private func scheduler(_ permitted: Set<String>, refreshes: Int = 1) -> BGTaskScheduler {
     BGTaskScheduler(permitted: permitted, refreshes: refreshes)

@@ -12,7 +12,7 @@ import Testing
 
 /// Tests of the four scenarios of seed 002: the model of a bottle's client, the real adapter, and
 /// the firmware behind the stand-in of Core Bluetooth, in virtual time.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BottleTests {
   @Test func `test 1: in the foreground a bottle that wakes is connected within 5 seconds`()
     async throws

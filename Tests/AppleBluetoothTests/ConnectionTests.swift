@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of discoveries and losses during a connection, as public bug reports describe them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ConnectionTests {
   private static let first = AttemptID(1)
   private static let second = AttemptID(2)

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the promises of `Central`, kept by the adapter of Core Bluetooth.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ContractTests {
   @Test(arguments: [false, true])
   func `the central satisfies the contract, also when callbacks come twice and late`(

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of launches with peripherals that the system kept.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct LaunchTests {
   private static let first = AttemptID(1)
   private static let second = AttemptID(2)

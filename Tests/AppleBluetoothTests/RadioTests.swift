@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of launches, of the radio's states, and of the options of connects.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RadioTests {
   private static let first = AttemptID(1)
   private static let second = AttemptID(2)

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests with random orders of callbacks, launches, locks and errors.
 @Suite struct HealthKitRandomTests {
-  @Test(.timeLimit(.minutes(3)))
+  @Test(.timeLimit(.minutes(60)))
   func `a thousand random runs call each handler once and omit no change`() async throws {
     for seed in 0..<1_000 {
       var run = RandomRun(seed: UInt64(seed))

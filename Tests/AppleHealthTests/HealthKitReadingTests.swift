@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastHealthKit
 
 /// Tests of reading, by comparison with a store in memory that has the same samples.
-@Suite(.timeLimit(.minutes(10))) struct HealthKitReadingTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthKitReadingTests {
   private typealias Fixture = HealthFixture
   private static let types = [
     HealthFixture.steps, HealthFixture.heart, HealthFixture.sleep, HealthFixture.workout,

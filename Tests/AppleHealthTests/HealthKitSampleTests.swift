@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastHealthKit
 
 /// Tests of the form of samples, by comparison with the reader of exports.
-@Suite(.timeLimit(.minutes(5))) struct HealthKitSampleTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthKitSampleTests {
   private typealias Fixture = HealthFixture
 
   @Test func `every synced type can be read`() async throws {
@@ -155,7 +155,7 @@ import Testing
 }
 
 /// Tests that an exported and a live sample have the same key.
-@Suite(.timeLimit(.minutes(5))) struct HealthKitExportTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthKitExportTests {
   private typealias Fixture = HealthFixture
   /// The attributes of a sample of `facts`.
   private static let attributes =

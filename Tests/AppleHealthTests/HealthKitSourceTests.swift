@@ -10,7 +10,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of observers and pages of changes.
-@Suite(.timeLimit(.minutes(5))) struct HealthKitSourceTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthKitSourceTests {
   private typealias Fixture = HealthFixture
   private static let steps = HealthFixture.steps
   private let script = ScriptedHealth()
@@ -269,7 +269,7 @@ extension HealthKitSourceTests {
 }
 
 /// Tests of the question for permission.
-@Suite(.timeLimit(.minutes(5))) struct HealthKitQuestionTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthKitQuestionTests {
   private typealias Fixture = HealthFixture
   private let script = ScriptedHealth()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of a bottle that the system or its user gives up.
-@MainActor @Suite(.timeLimit(.minutes(10)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct BottleLaunchTests {
   private let phone: DevicePhone
 

@@ -12,7 +12,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of launches in which the system's calls come in any order.
-@MainActor @Suite(.timeLimit(.minutes(5)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct LaunchOrderTests {
   private enum Step: CaseIterable {
     case push, events, finish, task, expireTask, expireTime, lock, unlock, background, foreground,

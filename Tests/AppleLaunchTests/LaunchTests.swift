@@ -18,7 +18,7 @@ import Testing
 ///
 /// Each test ends with the same checks: every completion handler was called exactly once and in
 /// time, no callback was unanswered, nothing was misused, and no background time is left.
-@MainActor @Suite(.timeLimit(.minutes(10)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct LaunchTests {
   private let phone: DevicePhone
 

@@ -13,7 +13,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of launches with sign-outs in any place.
-@MainActor @Suite(.timeLimit(.minutes(5)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct SignOutOrderTests {
   private enum Step: CaseIterable {
     case push, events, foreign, finish, task, expireTask, expireTime, background, foreground, walk,

@@ -10,7 +10,7 @@ import Testing
 /// Tests of what follows each answer of the server to an upload that the system made.
 ///
 /// `docs/health-sync.md` lists the answers and what follows them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SyncAnswerTests {
   private let phone: AnswerPhone
 

@@ -15,7 +15,7 @@ import Testing
 @_spi(Script) import UIKit
 
 /// A test of the whole way of samples, from HealthKit to the server, in an app that nobody opens.
-@MainActor @Suite(.timeLimit(.minutes(10)))
+@MainActor @Suite(.timeLimit(.minutes(60)))
 struct SyncEndToEndTests {
   @Test func `samples reach the server while the app is dead, and it never comes to the front`()
     async throws

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 /// Tests of an app whose processes are killed while its uploads continue.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(60)))
 struct SyncKillTests {
   private static let seeds = 240
   /// The number of seeds that are played at the same time. Most of their time is spent in waiting.

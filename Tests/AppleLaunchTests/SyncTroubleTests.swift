@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// Tests of a phone whose disk, clock or permission changes during a sync.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SyncTroubleTests {
   private let phone: AnswerPhone
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Tests of the HTTP client over the URLSession of this system.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct ClientTests {
   @Test func `satisfies the contract of an HTTP client`() async throws {
     let closed = try Listener(backlog: nil)

@@ -7,7 +7,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the dialer over real sockets. The connections of each test have ports of their own.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct DialTests {
   @Test func `satisfies the contract of a dialer`() async throws {
     let closed = try Listener(backlog: nil)

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastAppleNetwork
 
 /// Tests of the reachability monitor. The stand-in's path is shared by all monitors.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PathTests {
   let wifi = NWInterface(.wifi, "en0")
   let cell = NWInterface(.cellular, "pdp_ip0", index: 2)

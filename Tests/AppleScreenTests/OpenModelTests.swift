@@ -13,7 +13,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of buttons that act on an open conversation, relay, sync or bottle.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct OpenModelTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct OpenModelTests {
   private let network = FakeNetwork(clock: BootClock())
   private let scratch: Scratch
 

@@ -12,7 +12,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of a screen over an open shop, whose server is a script.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct OpenShopTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct OpenShopTests {
   private let network = FakeNetwork(clock: BootClock())
 
   /// Accepts the socket, and answers a message that the app sends once the test allows it.

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of screens that are given another model while they are shown, such as the one after a
 /// sign-out.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct OtherModelTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct OtherModelTests {
   /// Checks that a view follows the model that it was given last, and no other one.
   private func checkFollowing<Model: SharedModel>(
     _ make: () -> Model, _ view: (Model) -> some View

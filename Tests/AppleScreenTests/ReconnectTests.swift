@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of the buttons that connect again after a server has refused the link.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct ReconnectTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ReconnectTests {
   @Test func `a shop that the server refused connects again`() async throws {
     let network = FakeNetwork(clock: BootClock())
     network.serve(sockets: { await $0.reject(status: 403) })

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of edits and deletions over real sockets, with a client that receives events beside one
 /// that knows the original protocol alone.
-@Suite(.timeLimit(.minutes(10))) struct BackendEventsTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendEventsTests {
   private static let path = "/api/v1/auth/shops/messages"
 
   @Test func `an edit and a deletion reach a socket with events, and not a plain one`() async throws

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests that a client with events and a plain one end with what the server has, whatever happens
 /// to their connections and to the server.
-@Suite(.timeLimit(.minutes(10))) struct BackendFollowTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendFollowTests {
   @Test(arguments: [UInt64](1...3))
   func `a client with events and a plain one end with what the server has`(seed: UInt64)
     async throws

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of sockets and posts that the operator's backend decides about.
-@Suite(.timeLimit(.minutes(10))) struct BackendHookTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendHookTests {
   /// Runs a backend that asks an operator's backend.
   private static func run(
     _ hooks: OperatorBackend, _ configure: (inout BackendConfiguration) -> Void = { _ in },

@@ -5,7 +5,7 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BackendLifeTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendLifeTests {
   @Test func `a drain warns followers, closes their sockets with 1001 and stops the backend`()
     async throws
   {

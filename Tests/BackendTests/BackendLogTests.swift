@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-@Suite(.timeLimit(.minutes(10))) struct BackendLogTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendLogTests {
   @Test func `drops log lines beyond the queue limit and logs their number`() async throws {
     let lines = LineLog()
     let gate = DispatchSemaphore(value: 0)

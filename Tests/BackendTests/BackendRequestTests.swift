@@ -6,7 +6,7 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BackendRequestTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendRequestTests {
   private static let base = "/api/v1/auth/shops"
 
   @Test func `stores a post, responds to it and returns it on every read route`() async throws {

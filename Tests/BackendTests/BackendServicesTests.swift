@@ -13,7 +13,7 @@ import Testing
 
 /// Tests of how the backend routes events to services, and how it combines their health and
 /// metrics.
-@Suite(.timeLimit(.minutes(10))) struct BackendServicesTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendServicesTests {
   @Test func `the health reports a failing relay store until the store recovers`()
     async throws
   {

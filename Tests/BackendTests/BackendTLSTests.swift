@@ -2,7 +2,7 @@ import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct BackendTLSTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendTLSTests {
   @Test func `serves TLS with its certificate`() async throws {
     let certificate = try await SelfSigned()
     try await BackendRig.run {

@@ -6,7 +6,7 @@ import HoldfastWire
 import Testing
 
 /// Tests that posts to any shop share a commit if they arrive during the previous one.
-@Suite(.timeLimit(.minutes(10))) struct BackendTogetherTests {
+@Suite(.timeLimit(.minutes(60))) struct BackendTogetherTests {
   private static let third = BackendRig.id("dairy")
 
   @Test func `stores posts that arrive during a commit together, in the order of each shop`()

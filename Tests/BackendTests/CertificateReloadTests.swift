@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of a backend whose certificate is renewed while it runs.
-@Suite(.timeLimit(.minutes(10))) struct CertificateReloadTests {
+@Suite(.timeLimit(.minutes(60))) struct CertificateReloadTests {
   /// The two files that a backend reads, in a directory of their own.
   private struct Pair {
     let directory: String

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of images over real sockets, with real files.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct ImageBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct ImageBackendTests {
   private static let path = ImageRoute.upload.path
   private static let gif = "GIF89a" + String(repeating: "0123456789", count: 2_000)
 

@@ -6,7 +6,7 @@ import Testing
 /// Tests that a browser shows images of the backend.
 @Suite(
   .enabled(if: Browser.binary != nil, "chromium-headless-shell is not installed"),
-  .offThePool, .timeLimit(.minutes(10)))
+  .offThePool, .timeLimit(.minutes(60)))
 struct ImageBrowserTests {
   @Test func `a browser shows an image by its address and a token, and reads a part of it`()
     async throws

@@ -12,7 +12,7 @@ import Testing
   /// Tests of uploads on a small disk, over real sockets.
   @Suite(
     .enabled(if: geteuid() == 0, "needs root to mount a disk"), .offThePool,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
   struct ImageDiskTests {
     /// Runs `body` with a data directory on a disk of 24 MiB, of which uploads leave 2.4 MiB free.
     private static func lend(_ body: (Scratch) async throws -> Void) async throws {

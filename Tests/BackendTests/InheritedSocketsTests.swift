@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of a backend whose sockets were opened by another program, such as systemd.
-@Suite(.timeLimit(.minutes(10))) struct InheritedSocketsTests {
+@Suite(.timeLimit(.minutes(60))) struct InheritedSocketsTests {
   /// A socket that listens, of which a backend gets a copy.
   private final class Opened: Sendable {
     let descriptor: Int32

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the removal of old messages by a backend.
-@Suite(.timeLimit(.minutes(10))) struct MessageKeeperTests {
+@Suite(.timeLimit(.minutes(60))) struct MessageKeeperTests {
   private static func configure(_ configuration: inout BackendConfiguration) {
     configuration.policy.postInterval = .milliseconds(1)
     configuration.policy.postBurst = 10_000

@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the metrics and of what operators ask a running backend.
-@Suite(.timeLimit(.minutes(10))) struct MetricsListenTests {
+@Suite(.timeLimit(.minutes(60))) struct MetricsListenTests {
   /// Returns the port in `http://127.0.0.1:PORT/metrics`.
   private static func port(_ url: String?) throws -> UInt16 {
     let start = "http://127.0.0.1:"

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the log lines of requests and sockets of a running backend.
-@Suite(.timeLimit(.minutes(10))) struct RequestLogTests {
+@Suite(.timeLimit(.minutes(60))) struct RequestLogTests {
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
   private static let field = "traceparent: 00-\(trace)-00f067aa0ba902b7-01"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastServerSockets
 
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets send files` {
   /// More than the kernel queues for a client that does not read.
   private static let size = 6_000_000

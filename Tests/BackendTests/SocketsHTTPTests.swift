@@ -2,7 +2,7 @@ import HoldfastProtocols
 import HoldfastServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets speak HTTP` {
   @Test func `answers a request`() async throws {
     try await SocketsRig.run { rig in

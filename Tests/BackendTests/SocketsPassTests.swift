@@ -5,7 +5,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of requests that one server passes on to another.
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets pass requests on` {
   typealias Client = SocketsClient
 

@@ -3,7 +3,7 @@ import HoldfastProtocols
 import HoldfastServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets speak WebSocket` {
   typealias Client = SocketsClient
 

@@ -3,7 +3,7 @@ import HoldfastProtocols
 import HoldfastServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets stream an answer` {
   /// Begins a response to each request. The test sends the rest of the response.
   private static let begin: SocketsHandler.Answer = { event, hub in

@@ -4,7 +4,7 @@ import HoldfastProtocols
 import HoldfastServerSockets
 import Testing
 
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct `Sockets speak TLS` {
   /// Runs `body` against a server with a new certificate.
   private static func serve(

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastCurlNetwork
 
 /// Tests that run the contract suites of the ports over real sockets.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ContractTests {
   let closed: Listener
 

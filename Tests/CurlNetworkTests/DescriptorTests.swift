@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Tests that lost sockets leave no descriptors behind.
-@Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
+@Suite(.timeLimit(.minutes(60))) struct DescriptorTests {
   @Test func `lost sockets leave no descriptor behind, though their handles are kept`() async throws
   {
     let server = try TestServer { peer in

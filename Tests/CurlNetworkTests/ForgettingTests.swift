@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastCurlNetwork
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ForgettingTests {
   /// Returns a server that answers with the connection's number and counts the connections that
   /// have ended.

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastCurlNetwork
 
 /// Tests of the notes that a connection over libcurl makes for a journal.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct NoteTests {
   private let notes = Mailbox<ConnectionNote>()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastCurlNetwork
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ProxyTests {
   @Test func `a socket uses a tunnel through the proxy, even without TLS`() async throws {
     let proxy = try TestServer { peer in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastCurlNetwork
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RetryAfterTests {
   /// 2015-10-21 07:28:00 UTC, which is close to the dates in the test cases.
   static let now = 1_445_412_480

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Tests of sockets of the same network, which share libcurl's handles.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SharingTests {
   @Test(arguments: [31, 32, 33, 70])
   func `a socket that ends does not affect others, and new ones can replace it`(

@@ -13,7 +13,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of the implementations of a sync's ports, with the contract suites of the test kit.
-@Suite(.timeLimit(.minutes(10))) struct SyncPortTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncPortTests {
   private static let steps = "HKQuantityTypeIdentifierStepCount"
 
   private static func samples(_ count: Int, before wall: Timestamp) -> [HealthSample] {

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HerdCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct HerdCommandTests {
   private func herd(_ arguments: [String]) async throws -> CommandProcess.Outcome {
     try await CommandProcess.run(["herd"] + arguments, of: "HoldfastBench")
   }

@@ -7,7 +7,7 @@ import Testing
   .enabled(if: Playground.canBuild, "the toolchain has no standard library for WebAssembly"),
   .enabled(
     if: PageCheck.isInstalled, "\(PageCheck.remedy)"),
-  .timeLimit(.minutes(15)))
+  .timeLimit(.minutes(60)))
 struct PlaygroundTests {
   @Test func `the page plays what the command line plays, and says what it shows`() async throws {
     try await CommandProcess.scratch { directory in

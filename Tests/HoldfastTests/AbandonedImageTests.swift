@@ -15,7 +15,7 @@ import Testing
 
 /// Tests of images on the server whose messages were discarded, and of downloads, with a server in
 /// memory.
-@Suite(.timeLimit(.minutes(5))) struct AbandonedImageTests {
+@Suite(.timeLimit(.minutes(60))) struct AbandonedImageTests {
   private static let shop = ShopID(UUID128(high: 0, low: 5))
   private static let entry = UUID128(high: 0, low: 7)
   private static let base = "https://shop.example/api/v1/auth/shops/messages/image/"

@@ -5,7 +5,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast admin` against a running `holdfast serve`.
-@Suite(.timeLimit(.minutes(10))) struct AdminCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct AdminCommandTests {
   /// Runs `body` with a backend whose socket for operators is in its data directory.
   private static func run(
     _ body: (_ data: String, _ server: LabProcess) async throws -> Void

@@ -52,7 +52,7 @@ private func passOwnParts(
 
 /// Tests that each Swift example of the README's first section and of the articles is compiled, and
 /// that the first example works as described.
-@Suite(.timeLimit(.minutes(10))) struct ArticleExampleTests {
+@Suite(.timeLimit(.minutes(60))) struct ArticleExampleTests {
   @Test func `the first example shows states, messages and the reason of its end`() async throws {
     let plan = [PlanEntry(expect: 1, send: [.text("welcome")], close: 4000), .refuse(403)]
     try await PeerServer.run(.holdfast, plan) { server in

@@ -5,7 +5,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast backup` and `holdfast restore` with a running `holdfast serve`.
-@Suite(.timeLimit(.minutes(10))) struct BackupCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct BackupCommandTests {
   @Test func `a running backend is backed up, checked, restored and served again`() async throws {
     let scratch = try Scratch()
     let (data, file, other) = (scratch("data"), scratch("backup.tar"), scratch("other"))

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of commands whose terminal is closed while they run.
-@Suite(.timeLimit(.minutes(10))) struct ClosedTerminalTests {
+@Suite(.timeLimit(.minutes(60))) struct ClosedTerminalTests {
   /// A Python script that runs a command in a terminal, and closes the terminal once the output
   /// contains a given text.
   ///

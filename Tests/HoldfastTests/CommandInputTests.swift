@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the error messages for input that a command cannot use.
-@Suite(.timeLimit(.minutes(10))) struct CommandInputTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandInputTests {
   @Test func `an error about a URL from the environment names the variable`() async throws {
     let outcome = try await CommandProcess.run(
       "stream", "--shop", "bakery", environment: ["HOLDFAST_SERVER": "junk"])

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct CommandPolicyTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandPolicyTests {
   @Test func `shows the required schedule of the message stream`() async throws {
     let shown = try await CommandProcess.run("policy", "show", "message-stream")
     #expect(shown.status == 0)

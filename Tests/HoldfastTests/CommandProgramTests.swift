@@ -7,7 +7,7 @@ import HoldfastServerCore
 import Testing
 
 /// Tests of the program's version, manual pages, completions and environment variables.
-@Suite(.timeLimit(.minutes(10))) struct CommandProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandProgramTests {
   @Test func `the version is also a command`() async throws {
     let option = try await CommandProcess.run("--version")
     #expect(try await CommandProcess.run("version") == option)

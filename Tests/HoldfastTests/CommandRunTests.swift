@@ -7,7 +7,7 @@ import HoldfastServerCore
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct CommandRunTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandRunTests {
   @Test(arguments: [
     [], ["demo"], ["lab"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],

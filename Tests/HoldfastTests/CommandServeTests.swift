@@ -48,7 +48,7 @@ private struct Served {
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct CommandServeTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandServeTests {
   @Test func `--new-epoch starts a new epoch, which is stored`() async throws {
     try await CommandProcess.scratch { directory in
       var epochs: [String] = []

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastDemo
 
 /// Tests of `holdfast demo --cluster`, and of the files in `packaging/cluster`.
-@Suite(.timeLimit(.minutes(10))) struct DemoClusterTests {
+@Suite(.timeLimit(.minutes(60))) struct DemoClusterTests {
   static let remedy: Comment = "needs servers: apt-get install postgresql haproxy nats-server"
 
   @Test(.enabled(if: ClusterDemo.isPossible, remedy))

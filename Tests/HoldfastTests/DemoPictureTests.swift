@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the page that the demo writes.
-@Suite(.timeLimit(.minutes(10))) struct DemoPictureTests {
+@Suite(.timeLimit(.minutes(60))) struct DemoPictureTests {
   @Test func `each link of a demo has a trace with its faults`() async throws {
     let scratch = try Scratch()
     let outcome = try await CommandProcess.run(

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastDemo
 
 /// Tests of the demo, which runs a backend, a network, a phone and an assistant on real sockets.
-@Suite(.timeLimit(.minutes(10))) struct DemoRunTests {
+@Suite(.timeLimit(.minutes(60))) struct DemoRunTests {
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(

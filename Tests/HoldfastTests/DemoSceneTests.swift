@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastDemo
 
-@Suite(.timeLimit(.minutes(10))) struct DemoSceneTests {
+@Suite(.timeLimit(.minutes(60))) struct DemoSceneTests {
   private static func entry(_ number: UInt64) -> MessageChecker.Entry {
     MessageChecker.Entry(
       key: TimelineKey(createdAt: .init(nanoseconds: 1), id: UUID128(high: 3, low: number)),

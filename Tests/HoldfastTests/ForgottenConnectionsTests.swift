@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 /// Tests that closing a socket with 1001, a sign that its path is gone, discards idle connections.
-@Suite(.timeLimit(.minutes(10))) struct ForgottenConnectionsTests {
+@Suite(.timeLimit(.minutes(60))) struct ForgottenConnectionsTests {
   private let network = CountingNetwork()
 
   @Test func `a relay forgets idle connections when it closes a socket with 1001`() async throws {

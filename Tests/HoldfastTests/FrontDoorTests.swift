@@ -10,7 +10,7 @@ import HoldfastMessageStream
 import Testing
 
 /// Tests of a stream whose app, network or token source misbehaves.
-@Suite(.timeLimit(.minutes(10))) struct FrontDoorTests {
+@Suite(.timeLimit(.minutes(60))) struct FrontDoorTests {
   private let network = FakeNetwork(clock: BootClock())
 
   @Test(arguments: ["SEKRIT.TOKEN.TEXT", "SEKRIT/TOKEN+TEXT=="])

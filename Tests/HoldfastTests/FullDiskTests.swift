@@ -6,7 +6,7 @@ import Testing
   import Glibc
 
   /// Tests of a phone whose disk fills up.
-  @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
+  @Suite(.timeLimit(.minutes(60))) struct FullDiskTests {
     @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
     func `is named by a stream that does not finish in time`() async throws {
       let scratch = try Scratch()

@@ -5,7 +5,7 @@ import Testing
 /// Tests that the real client, on a phone with two uplinks, completes its timeline in time after
 /// each fault.
 @Suite(
-  .serialized, .timeLimit(.minutes(10)),
+  .serialized, .timeLimit(.minutes(60)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
 struct HandoverTests {
   @Test func `the default route moves from Wi-Fi to cellular and back`() async throws {

@@ -4,7 +4,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the output and the exit statuses of `holdfast health`.
-@Suite(.timeLimit(.minutes(10))) struct HealthCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct HealthCommandTests {
   /// Writes the smallest export that the generator can create, which covers a year.
   private func generate(_ path: String, until day: String = "2026-01-01") async throws {
     let done = try await CommandProcess.run(

@@ -7,7 +7,7 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HistoryCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct HistoryCommandTests {
   @Test func `shows stored messages next to a running stream and without a server`() async throws {
     try await CommandShop.run { shop in
       for number in 1...5 { try await shop.post("message \(number)") }

@@ -5,7 +5,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of `send --image` and `image`, with the real backend.
-@Suite(.timeLimit(.minutes(10))) struct ImageCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct ImageCommandTests {
   private static let png =
     [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: 200_000)
 

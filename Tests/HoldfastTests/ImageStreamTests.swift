@@ -6,7 +6,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of messages with images, with the whole client and the whole backend.
-@Suite(.timeLimit(.minutes(10))) struct ImageStreamTests {
+@Suite(.timeLimit(.minutes(60))) struct ImageStreamTests {
   private static func image(_ size: Int) throws -> ShopStream.Image {
     let head: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
     return try ShopStream.Image(

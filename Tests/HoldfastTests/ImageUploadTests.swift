@@ -13,7 +13,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of the requests that upload an image, with a server in memory.
-@Suite(.timeLimit(.minutes(5))) struct ImageUploadTests {
+@Suite(.timeLimit(.minutes(60))) struct ImageUploadTests {
   private static let shop = ShopID(UUID128(high: 0, low: 5))
   private static let id = UUID128(high: 0, low: 7)
   private static let image = "9b2e6f0c-5a0e-4d0b-8f7e-2f4f3f1d6c11"

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `make install` and `make uninstall`, with the programs built for the tests.
-@Suite(.timeLimit(.minutes(10))) struct InstallTests {
+@Suite(.timeLimit(.minutes(60))) struct InstallTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
 

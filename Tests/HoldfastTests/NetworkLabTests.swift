@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of the lab's faults, observed through plain sockets in the lab.
 @Suite(
-  .serialized, .timeLimit(.minutes(10)),
+  .serialized, .timeLimit(.minutes(60)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
 struct NetworkLabTests {
   @Test func `the phone reaches the server over Wi-Fi through the access point`() async throws {

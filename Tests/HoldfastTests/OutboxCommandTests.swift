@@ -8,7 +8,7 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct OutboxCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct OutboxCommandTests {
   private static let keys = (1...4).map { UUID128(high: 1, low: $0).description }
 
   /// Runs `body` with a store of four outgoing messages.

@@ -8,7 +8,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of `ShopStream.edit` and `ShopStream.delete` with a whole backend, also as a plain server.
-@Suite(.timeLimit(.minutes(10))) struct OwnChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct OwnChangeTests {
   private static let dialects: [ShopServerPolicy.Dialect] = [.positions, .plain]
 
   private static func harness(

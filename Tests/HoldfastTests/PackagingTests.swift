@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the files in `packaging` that operators install, with Debian's own tools.
-@Suite(.timeLimit(.minutes(10))) struct PackagingTests {
+@Suite(.timeLimit(.minutes(60))) struct PackagingTests {
   private static let folder = PageCheck.package.appending(path: "packaging")
   static let hasSystemd = Shell.find("systemd-analyze") != nil
   static let makesPackages = Shell.find("dpkg-shlibdeps") != nil && getuid() == 0

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of commands that are given a pipe in place of a file.
-@Suite(.timeLimit(.minutes(10))) struct PipeArgumentTests {
+@Suite(.timeLimit(.minutes(60))) struct PipeArgumentTests {
   private static let twice = "is not a regular file, but is opened more than once"
   private static let unwritten = "is a pipe that no program writes to"
 

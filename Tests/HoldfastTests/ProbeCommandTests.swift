@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast probe`, with which a container checks its backend.
-@Suite(.timeLimit(.minutes(10))) struct ProbeCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct ProbeCommandTests {
   @Test func `the exit status tells whether a backend is healthy, ill or gone`() async throws {
     let scratch = try Scratch()
     let process = try CommandProcess.start(

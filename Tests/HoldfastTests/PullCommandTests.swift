@@ -8,7 +8,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the real programs: a phone, a push hook, and the pull that the hook starts.
-@Suite(.timeLimit(.minutes(10))) struct `The command pulls` {
+@Suite(.timeLimit(.minutes(60))) struct `The command pulls` {
   @Test func `a push makes a phone in the background pull and answer`() async throws {
     let scratch = try Scratch()
     let logged = Mailbox<String>()

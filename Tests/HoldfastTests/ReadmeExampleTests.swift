@@ -53,7 +53,7 @@ private func ask(
 }
 
 /// Tests that the examples of the README and of the pages compile and work as described.
-@Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
+@Suite(.timeLimit(.minutes(60))) struct ReadmeExampleTests {
   @Test func `the example of the README reconnects, and ends if a retry cannot help`()
     async throws
   {

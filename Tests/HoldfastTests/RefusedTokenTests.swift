@@ -7,7 +7,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of a held socket whose server refuses its token.
-@Suite(.timeLimit(.minutes(10))) struct RefusedTokenTests {
+@Suite(.timeLimit(.minutes(60))) struct RefusedTokenTests {
   private let clock = TestClock()
   private let network: FakeNetwork
 

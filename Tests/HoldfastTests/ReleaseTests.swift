@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ReleaseTests {
+@Suite(.timeLimit(.minutes(60))) struct ReleaseTests {
   @Test(arguments: [true, false])
   func `a closed or dropped stream releases its dependencies`(
     isClosed: Bool

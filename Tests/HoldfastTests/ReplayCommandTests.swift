@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ReplayCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct ReplayCommandTests {
   @Test func `a recorded stream replays without divergence`() async throws {
     try await recorded { path, _ in
       let outcome = try await CommandProcess.run("replay", path)

@@ -5,7 +5,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of numbers in the message stream's requirements that only the whole program shows.
-@Suite(.timeLimit(.minutes(10))) struct SeedNumbersTests {
+@Suite(.timeLimit(.minutes(60))) struct SeedNumbersTests {
   @Test func `a development token lives for an hour unless told otherwise`() async throws {
     try await CommandProcess.scratch { directory in
       let before = Date().timeIntervalSince1970

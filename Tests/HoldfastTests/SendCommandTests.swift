@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SendCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct SendCommandTests {
   @Test func `prints what the server confirmed`() async throws {
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token()]

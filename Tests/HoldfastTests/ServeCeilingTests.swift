@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Tests of the options of `serve` for operators: the address for metrics, and maximums.
-@Suite(.timeLimit(.minutes(10))) struct ServeCeilingTests {
+@Suite(.timeLimit(.minutes(60))) struct ServeCeilingTests {
   @Test(arguments: [
     "max-streams", "max-sockets-per-user", "max-phones", "max-phones-per-address", "max-sessions",
     "max-sessions-per-address",

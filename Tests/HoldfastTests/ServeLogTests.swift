@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of `serve` with `--log-format` and `--log-level`, and of a note printed only on a
 /// terminal.
-@Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
+@Suite(.timeLimit(.minutes(60))) struct ServeLogTests {
   private static func log(_ arguments: [String]) async throws -> [String] {
     let scratch = try Scratch()
     // With so few sockets, no limit on descriptors is too low.

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of edits and deletions with the whole client and the whole backend.
-@Suite(.timeLimit(.minutes(10))) struct ShopEventTests {
+@Suite(.timeLimit(.minutes(60))) struct ShopEventTests {
   /// Returns the ids of messages, which the follower has seen.
   private static func ids(_ texts: [String], _ follower: Follower) async throws -> [MessageID] {
     await follower.wait { seen in texts.allSatisfy(seen.texts.contains) }

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests of messages that the server removed for their size, with the whole client and the whole
 /// backend.
-@Suite(.timeLimit(.minutes(10))) struct ShopRetentionTests {
+@Suite(.timeLimit(.minutes(60))) struct ShopRetentionTests {
   @Test func `a phone that was away sees a gap where the server has removed messages`()
     async throws
   {

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Tests of an app that does not read its updates.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SlowReaderTests {
   private let clock = TestClock()
   private let network: FakeNetwork

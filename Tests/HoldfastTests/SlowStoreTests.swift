@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// Tests of a stream with a slow store.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork

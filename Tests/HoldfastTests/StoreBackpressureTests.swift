@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct StoreBackpressureTests {
   private let clock = TestClock()
   private let backpressure: StoreBackpressure

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the standard input of `stream`.
-@Suite(.timeLimit(.minutes(10))) struct StreamCommandInputTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamCommandInputTests {
   /// The maximum number of messages that wait to be sent.
   private static let limit = 1_000
 

@@ -5,7 +5,7 @@ import HoldfastCore
 import Testing
 
 /// Tests of the output of `stream`, including output that nobody reads.
-@Suite(.timeLimit(.minutes(10))) struct StreamCommandOutputTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamCommandOutputTests {
   @Test(arguments: [false, true])
   func `ends soon although nobody reads the output`(isAll: Bool) async throws {
     try await CommandShop.run { shop in

@@ -4,7 +4,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of several shops in one process, and of several processes on one directory.
-@Suite(.timeLimit(.minutes(10))) struct StreamCommandShopsTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamCommandShopsTests {
   private static let names = ["bakery", "cellar"]
 
   private func arguments(_ shop: CommandShop, _ more: [String]) -> [String] {

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite(.timeLimit(.minutes(10))) struct StreamCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamCommandTests {
   static let connecting =
     #"{"at":"MS","event":"status","status":"CONNECTING","attempt":1,"#
     + #""of":null,"retryIn":null,"mode":"none","reason":null}"#

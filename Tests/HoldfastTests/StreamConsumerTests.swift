@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the options `--consumer`, `--from` and `--confirm` of `stream`, and of `consumer`.
-@Suite(.timeLimit(.minutes(10))) struct StreamConsumerTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamConsumerTests {
   /// A delivery that the command printed.
   private struct Seen: Equatable {
     var number: Int

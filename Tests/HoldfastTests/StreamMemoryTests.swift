@@ -8,7 +8,7 @@ import HoldfastMessageStream
 import Testing
 
 /// Tests of the number of messages that a stream loads from its store into memory.
-@Suite(.timeLimit(.minutes(10))) struct StreamMemoryTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamMemoryTests {
   private let clock = TestClock()
 
   /// A message with a text of 9,900 bytes and the author "you" takes 9,900 + 3 + 256 bytes, so 196

@@ -6,7 +6,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of `ShopStream.send`, which waits until the server has stored the message.
-@Suite(.timeLimit(.minutes(10))) struct StreamSendTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamSendTests {
   @Test func `a message sent offline has an ID once the network is back`() async throws {
     let harness = try await StreamBackendHarness.make()
     let (stream, follower) = try await offline(harness)

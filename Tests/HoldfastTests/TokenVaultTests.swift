@@ -6,7 +6,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of token sources, and of the events that a feature's vault sends to its link.
-@Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
+@Suite(.timeLimit(.minutes(60))) struct TokenVaultTests {
   private let events = Mailbox<HeldLink.CredentialsEvent>()
   private let clock = TestClock()
 

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `serve --trusted-proxy`, which distinguishes the clients behind a proxy.
-@Suite(.timeLimit(.minutes(10))) struct TrustedProxyCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct TrustedProxyCommandTests {
   /// A Python script that attempts to log in with wrong pairs, and prints the statuses.
   ///
   /// The script makes six attempts as one client and one as another.

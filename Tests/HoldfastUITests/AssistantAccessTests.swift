@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of what the user allows assistants, and of the notice of a new one.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct AssistantAccessTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct AssistantAccessTests {
   private let scratch: Scratch
   private let secrets = MemorySecretStore()
   private let network = FakeNetwork(clock: BootClock())

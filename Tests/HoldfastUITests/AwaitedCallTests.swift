@@ -13,7 +13,7 @@ import Testing
 
 /// Tests of the calls of models that wait for their result: success, failure, cancellation, and a
 /// model that is closed in between.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct AwaitedCallTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct AwaitedCallTests {
   private let network = FakeNetwork(clock: BootClock())
   private let reachability = FakeReachability()
   private let links: HoldfastLinks

@@ -13,7 +13,7 @@ import Testing
 
 /// Tests of models that are closed while they open, of closed models, and of what a sign-out leaves
 /// on a screen.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct ClosedModelTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ClosedModelTests {
   private let scratch: Scratch
   private let links: HoldfastLinks
   private let bakery: ShopID

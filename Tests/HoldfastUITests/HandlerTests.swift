@@ -9,7 +9,7 @@ import Testing
 
 /// Tests of the wakes that give a system's completion handler back, and of time that several features
 /// share.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct HandlerTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct HandlerTests {
   private let time = FakeBackgroundTime()
   private let results = Mailbox<WakeResult>()
 

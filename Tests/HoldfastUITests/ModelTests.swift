@@ -12,7 +12,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of the models of all features except shops, through the API that screens use.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct ModelTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ModelTests {
   private let clock = TestClock()
 
   @Test func `a prompt is a turn until it is answered, also in the next run`() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of the images in memory.
-@Suite(.timeLimit(.minutes(5))) @MainActor struct ShopImagesTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ShopImagesTests {
   private static func url(_ number: Int) -> String {
     let id = UUID128(high: 4, low: UInt64(number))
     return "https://shop.example/api/v1/auth/shops/messages/image/\(id)"

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of the models of shops, through the API that screens use.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct ShopMessagesTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ShopMessagesTests {
   private func links(
     in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime(),
     clock: TestClock = TestClock()

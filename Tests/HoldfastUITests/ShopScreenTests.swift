@@ -20,7 +20,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) @MainActor struct ShopScreenTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct ShopScreenTests {
   @Test func `a message waits while the shop connects`() async throws {
     let scratch = try Scratch()
     let clock = TestClock()

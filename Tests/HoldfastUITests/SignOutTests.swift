@@ -12,7 +12,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of what a sign-out removes, and of uploads that outlive a model.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct SignOutTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct SignOutTests {
   private static let steps = "HKQuantityTypeIdentifierStepCount"
   private let scratch: Scratch
   private let secrets = MemorySecretStore()

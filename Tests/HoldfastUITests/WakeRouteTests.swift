@@ -12,7 +12,7 @@ import Testing
 @testable import HoldfastUI
 
 /// Tests of the routes from wakes, pushes and restored connections to the features.
-@Suite(.timeLimit(.minutes(10))) @MainActor struct WakeRouteTests {
+@Suite(.timeLimit(.minutes(60))) @MainActor struct WakeRouteTests {
   private let clock = TestClock()
   private let scratch: Scratch
   private let network: FakeNetwork

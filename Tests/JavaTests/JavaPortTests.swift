@@ -8,7 +8,7 @@ import Testing
 /// Tests of the ports over a host in a Java virtual machine.
 @Suite(
   .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), CompiledJava(),
-  .serialized, .timeLimit(.minutes(10)))
+  .serialized, .timeLimit(.minutes(60)))
 struct JavaPortTests {
   @Test func `secrets satisfy the contract, and each exception becomes a typed failure`() async {
     let result = await #expect(

@@ -6,7 +6,7 @@ import Testing
 /// A test with a `java` program that loads Swift code, as an app does.
 @Suite(
   .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), CompiledJava(),
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(60)))
 struct JavaProgramTests {
   private static let build = "\(JDK.package)/.build/debug"
   /// The objects of the adapters and the modules below them.

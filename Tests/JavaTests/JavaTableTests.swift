@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of our declarations of JNI beside those of a JDK.
 @Suite(
-  .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), .timeLimit(.minutes(10)))
+  .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), .timeLimit(.minutes(60)))
 struct JavaTableTests {
   private static let tables = [
     ("struct HJNIFunctions", "struct JNINativeInterface_"),

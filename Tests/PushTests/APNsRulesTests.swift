@@ -21,7 +21,7 @@ enum SampleKey {
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `The provider's key` {
+@Suite(.timeLimit(.minutes(60))) struct `The provider's key` {
   @Test func `a file that others can read or change is refused`() async throws {
     let scratch = try Scratch()
     let path = try await SampleKey.p256(scratch)
@@ -73,7 +73,7 @@ enum SampleKey {
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `The provider's token` {
+@Suite(.timeLimit(.minutes(60))) struct `The provider's token` {
   private func tokens() async throws -> ProviderTokens {
     let scratch = try Scratch()
     let key = try ProviderKey(path: await SampleKey.p256(scratch))

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of the sender over HTTP/2 and TLS, with a server that is built from third-party libraries.
 @Suite(
-  .timeLimit(.minutes(10)),
+  .timeLimit(.minutes(60)),
   .enabled(if: APNsStandIn.isThere, "python3-h2 and python3-cryptography are not installed"))
 struct `APNs over HTTP/2` {
   @Test func `a push carries Apple's fields, a token that verifies, and nothing else`()

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests of a complete phone and a complete backend that are connected through a fault-injecting
 /// proxy.
-@Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
+@Suite(.timeLimit(.minutes(60))) struct RelayBackendTests {
   @Test func `an assistant pairs, asks, and need not pair again after the link was cut`()
     async throws
   {

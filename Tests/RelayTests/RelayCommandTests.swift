@@ -5,7 +5,7 @@ import HoldfastServerSockets
 import Testing
 
 /// Tests of the built program `holdfast relay`, which connects to a scripted backend.
-@Suite(.timeLimit(.minutes(10))) struct RelayCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct RelayCommandTests {
   @Test func `JSON output reports the states, the pairing, each question and the end`() async throws
   {
     let peer = try await RelayPeer(.say(.code()))

@@ -28,7 +28,7 @@ private func answer(
 }
 
 /// Tests that compile and run the relay example of docs/apps.md.
-@Suite(.timeLimit(.minutes(10))) struct RelayExampleTests {
+@Suite(.timeLimit(.minutes(60))) struct RelayExampleTests {
   @Test func `the relay example of the documentation pairs and answers`() async throws {
     let scratch = try Scratch()
     let peer = try await RelayPeer(.say(.code()))

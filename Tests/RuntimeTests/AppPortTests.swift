@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Tests of the ports for background time, wakes and secrets.
-@Suite(.timeLimit(.minutes(10))) struct AppPortTests {
+@Suite(.timeLimit(.minutes(60))) struct AppPortTests {
   @Test func `MemorySecretStore satisfies the contract of a secret store`() async throws {
     let store = MemorySecretStore()
     try await secretStoreContract { store }

@@ -6,7 +6,7 @@ import HoldfastPorts
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DriverTests {
   let clock = TestClock()
 

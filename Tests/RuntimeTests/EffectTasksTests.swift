@@ -8,7 +8,7 @@ import HoldfastTestKit
 @testable import HoldfastSocket
 
 /// Tests of effects that run as tasks outside the driver of a machine.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct JobsTests {
   private let sink = InputSink<Bell>()
   private let work = Work(Bell(), clock: TestClock())

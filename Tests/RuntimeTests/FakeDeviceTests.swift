@@ -4,7 +4,7 @@ import HoldfastPorts
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct FakeDeviceTests {
   @Test func `satisfies the contract of a reachability monitor`() async throws {
     let device = FakeReachability()

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastPorts
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct FakeNetworkTests {
   let clock = TestClock()
 

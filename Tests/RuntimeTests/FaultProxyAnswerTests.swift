@@ -2,7 +2,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of connections that the proxy answers itself, and of stranded ones.
-@Suite(.timeLimit(.minutes(10))) struct FaultProxyAnswerTests {
+@Suite(.timeLimit(.minutes(60))) struct FaultProxyAnswerTests {
   /// The number of milliseconds after which missing bytes count as silence.
   private static let silence = 200
   private static let answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests of each fault, observed from both ends of real sockets.
-@Suite(.timeLimit(.minutes(10))) struct FaultProxyTests {
+@Suite(.timeLimit(.minutes(60))) struct FaultProxyTests {
   /// The number of milliseconds after which missing bytes count as silence.
   private static let silence = 200
 

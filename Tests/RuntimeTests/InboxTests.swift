@@ -2,7 +2,7 @@ import Testing
 
 @testable import HoldfastDriver
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct InboxTests {
   @Test
   func `returns inputs in the order of posting`() async {

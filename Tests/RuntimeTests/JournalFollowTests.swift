@@ -4,7 +4,7 @@ import HoldfastDriver
 import Testing
 
 /// Tests of a journal that is read while it is written.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct JournalFollowTests {
   private static let header =
     #"{"journal":1,"machine":"bell","name":"s","part":1,"seed":7,"startedAt":5}"# + "\n"

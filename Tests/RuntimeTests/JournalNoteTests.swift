@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastDriver
 
 /// Tests of notes in a journal, which explain a run and which no machine receives.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct JournalNoteTests {
   private let scratch: Scratch
 

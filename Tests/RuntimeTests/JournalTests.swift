@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastDriver
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct JournalTests {
   let scratch: Scratch
   let notices = Mailbox<JournalError>()

@@ -5,7 +5,7 @@ import HoldfastSocket
 import Testing
 
 /// Tests of how long a runtime keeps the time that the system grants for a lifecycle event.
-@Suite(.timeLimit(.minutes(10))) struct LifecycleGrantTests {
+@Suite(.timeLimit(.minutes(60))) struct LifecycleGrantTests {
   private let lifecycle = FakeLifecycle()
   private let handler = LifeHandler()
   private let released = Mailbox<String>(of: "the release of a grant")

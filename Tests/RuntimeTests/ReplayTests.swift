@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastDriver
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ReplayTests {
   let scratch: Scratch
   let clock = TestClock()

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Tests of an executor whose last job ends before `enqueue` returns, as it may on another thread.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RetainedExecutorTests {
   private enum Event { case jobQueued, executorReleased }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastSocket
 
 /// Tests of the channel of updates, and of restarts after a failure.
-@Suite(.timeLimit(.minutes(10))) struct UpdateChannelTests {
+@Suite(.timeLimit(.minutes(60))) struct UpdateChannelTests {
   @Test func `a status from before a restart does not end a new loop`() async {
     let handler = BellHandler()
     let runtime = MachineRuntime(MachineStart<Bell>(Bell.Birth()), handler, clock: TestClock())

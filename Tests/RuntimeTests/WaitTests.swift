@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the limits of waits, and of the texts that explain what the client waits for.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct WaitTests {
   private let clock = TestClock()
   private let network: FakeNetwork

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the end of commands whose output is not read.
-@Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulateBlockedTests {
   @Test func `a signal ends a trace that nothing reads, and the reason is reported`() async throws {
     let arguments = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
     let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + arguments)

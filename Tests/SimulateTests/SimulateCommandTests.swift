@@ -4,7 +4,7 @@ import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SimulateCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulateCommandTests {
   private func run(
     _ arguments: String..., environment: [String: String] = [:]
   ) async throws -> CommandProcess.Outcome {

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of commands that are ended before all seeds have run, and of their output.
-@Suite(.timeLimit(.minutes(10))) struct SimulateEndingTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulateEndingTests {
   @Test func `a signal ends all worlds`() async throws {
     let process = try SimulatorProcess.start([
       "simulate", "all", "--seeds", "1..100000000", "--json",

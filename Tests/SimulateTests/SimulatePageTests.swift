@@ -7,7 +7,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of pages of simulated runs in Chromium.
-@Suite(.timeLimit(.minutes(10))) struct SimulatePageTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulatePageTests {
   @Test(.enabled(if: PageCheck.isInstalled, "\(PageCheck.remedy)"))
   func `a page of each world opens without a message, and at its first finding`() async throws {
     let scratch = try Scratch()

@@ -5,7 +5,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of the options `--html` and `--trace-file`.
-@Suite(.timeLimit(.minutes(10))) struct SimulatePictureTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulatePictureTests {
   private static let failing = [
     "simulate", "message-stream", "--server", "plain", "--break", "showsBeforeStored",
   ]

@@ -6,7 +6,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of plans in files and of combinations of options.
-@Suite(.timeLimit(.minutes(10))) struct SimulatePlanTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulatePlanTests {
   private func play(
     _ text: String, _ arguments: [String] = []
   ) async throws -> (outcome: CommandProcess.Outcome, file: String) {

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the help, the version and the error messages of `holdfast-sim`.
-@Suite(.timeLimit(.minutes(10))) struct SimulatorProgramTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulatorProgramTests {
   @Test(arguments: [
     [], ["simulate"], ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
     ["simulate", "bottle-cost"], ["judge"], ["version"], ["completions"], ["manual"],

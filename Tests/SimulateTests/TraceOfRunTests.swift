@@ -8,7 +8,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of the traces of simulated runs.
-@Suite(.timeLimit(.minutes(10))) struct TraceOfRunTests {
+@Suite(.timeLimit(.minutes(60))) struct TraceOfRunTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent()
 

@@ -5,7 +5,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of the idle time-out of a bottle's connection, in the phone and in its checkers.
-@Suite(.timeLimit(.minutes(10))) struct BottleIdleTests {
+@Suite(.timeLimit(.minutes(60))) struct BottleIdleTests {
   private typealias Planned = TimedEvent<BottleFeature.EventKind>
 
   /// Returns a plan in which a bottle is carried for 300 s. It is therefore awake while the phone

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the simulated world of a phone and a bottle.
-@Suite(.timeLimit(.minutes(10))) struct BottleWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct BottleWorldTests {
   @Test(arguments: BottleFeature.presets)
   func `a bottle keeps its promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...5 {

@@ -5,7 +5,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of a cluster.
-@Suite(.timeLimit(.minutes(30))) struct ClusterWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct ClusterWorldTests {
   /// The seeds. `HOLDFAST_CLUSTER_SEEDS=10000` plays that many.
   private static let seeds =
     ProcessInfo.processInfo.environment["HOLDFAST_CLUSTER_SEEDS"].flatMap(UInt64.init)

@@ -5,7 +5,7 @@ import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of held sockets.
-@Suite(.timeLimit(.minutes(10))) struct HeldSocketWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct HeldSocketWorldTests {
   @Test(arguments: HeldFeature.presets)
   func `a held socket keeps its promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...20 {

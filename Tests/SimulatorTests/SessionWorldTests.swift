@@ -7,7 +7,7 @@ import HoldfastSession
 import Testing
 
 /// Tests of the simulated world of sessions.
-@Suite(.timeLimit(.minutes(10))) struct SessionWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionWorldTests {
   @Test(arguments: SessionsFeature.presets)
   func `sessions keep their promises in many runs`(preset: DayPreset) {
     let outcome = SessionsFeature.play(.drawn(preset, seed: 1))

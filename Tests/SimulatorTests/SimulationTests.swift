@@ -27,7 +27,7 @@ private struct Deaf: WrappingClient {
   mutating func tick(at now: Instant) -> [StreamModel.Effect] { model.tick(at: now) }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
+@Suite(.timeLimit(.minutes(60))) struct SimulationTests {
   @Test func `a custom model is played in the world and checked`() async throws {
     // Without positions, only a later message would reveal that a message is missing.
     let simulation = Simulation<StreamFeature>(servers: [.plain], preset: .lift)
@@ -89,7 +89,7 @@ private struct Deaf: WrappingClient {
 }
 
 /// Tests of seeds up to the largest number.
-@Suite(.timeLimit(.minutes(10))) struct SeedRangeTests {
+@Suite(.timeLimit(.minutes(60))) struct SeedRangeTests {
   private static let last = UInt64.max
 
   @Test func `the largest seeds are played`() async {
@@ -121,7 +121,7 @@ private struct Spinner: IdleClient {
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct RunWatchdogTests {
+@Suite(.timeLimit(.minutes(60))) struct RunWatchdogTests {
   @Test func `a machine that spins in one step on every thread is reported with its seed`()
     async throws
   {

@@ -8,7 +8,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of the simulated world of health sync.
-@Suite(.timeLimit(.minutes(10))) struct SyncWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncWorldTests {
   @Test(arguments: SyncFeature.presets)
   func `syncs keep their promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...5 {

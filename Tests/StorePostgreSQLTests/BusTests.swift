@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastPostgreSQLStores
 
 /// The reports between nodes, over the database and over NATS.
-@Suite(.timeLimit(.minutes(5))) struct BusTests {
+@Suite(.timeLimit(.minutes(60))) struct BusTests {
   /// A bus, and the news that it has reported.
   private struct Listener {
     let bus: NodeBus

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastPostgreSQLStores
 
 /// Several nodes over one database: dense offsets, and the role that one node has.
-@Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy), .timeLimit(.minutes(60)))
 struct ClusterTests {
   private func post(_ number: UInt64, in shop: ShopID, at time: Int64 = 0) -> LogRequest {
     .post(

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastPostgreSQLStores
 
 /// Tests of the search for a user's messages, and of the erasure of samples, in PostgreSQL.
-@Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy), .timeLimit(.minutes(60)))
 struct UserEraseTests {
   @Test func `the messages of an author are found in all parts`() async throws {
     let scratch = try Scratch()

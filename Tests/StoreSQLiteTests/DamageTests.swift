@@ -232,7 +232,7 @@ import Testing
       try await failure { try await log.page(.page(number: 1, limit: 1), of: shop) } == .denied)
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func `a file that is not a regular file is refused at once`() async throws {
     let scratch = try Scratch()
     #expect(unsafe mkfifo(scratch.path + "/timeline.sqlite", 0o600) == 0)

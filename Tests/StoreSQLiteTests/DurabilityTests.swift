@@ -84,7 +84,7 @@ import Testing
 
   // The laboratory starts programs on Linux only.
   #if os(Linux)
-    @Test(.timeLimit(.minutes(10)), arguments: [1, 17, 300])
+    @Test(.timeLimit(.minutes(60)), arguments: [1, 17, 300])
     func `a process that is killed while it writes loses nothing it reported`(
       after wanted: UInt64
     ) async throws {

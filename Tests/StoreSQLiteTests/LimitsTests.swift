@@ -238,7 +238,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(scratch.path)/none"))
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func `the newest messages load without a scan of the others`() async throws {
     let shop = try Sample.shop()
     let (scratch, fewScratch) = (try Scratch(), try Scratch())

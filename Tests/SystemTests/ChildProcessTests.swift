@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Tests of child processes.
-@Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
+@Suite(.timeLimit(.minutes(60))) struct ChildProcessTests {
   @Test func `each waiter is notified of the end once`()
     async throws
   {

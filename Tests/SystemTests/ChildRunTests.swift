@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests of child programs that read an input, and whose output is read while they run.
-@Suite(.timeLimit(.minutes(10))) struct ChildRunTests {
+@Suite(.timeLimit(.minutes(60))) struct ChildRunTests {
   /// The output, errors and ending of a program.
   private struct Result: Equatable, Sendable {
     var output: String

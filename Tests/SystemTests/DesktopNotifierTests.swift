@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Tests of notifications with a private bus daemon and a fake desktop that records its calls.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct DesktopNotifierTests {
   /// Creates a notifier that waits for the desktop of a busy machine.
   private static func notifier(on bus: PrivateBus) -> DesktopNotifier {

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastNetworkCost
 
 /// Tests of device states with a private bus daemon and services whose properties change.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct DevicePropertiesTests {
   private static let way = Reachability.reachable(path: PathID("fake"))
 

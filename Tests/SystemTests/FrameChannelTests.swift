@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastRadioSocket
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct FrameChannelTests {
   private enum Event: Equatable {
     case frame(RadioFrame)

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastNetlink
 
 /// Tests of signals that arrive while a thread waits in a system call.
-@Suite(.timeLimit(.minutes(10))) struct InterruptedReadTests {
+@Suite(.timeLimit(.minutes(60))) struct InterruptedReadTests {
   private static let handled = Atomic<Int>(0)
 
   @Test func `a signal does not end the wait for the kernel's answer`() async throws {

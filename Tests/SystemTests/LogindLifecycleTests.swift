@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastSystemLifecycle
 
 /// Tests of sleep events with a private bus daemon and a fake logind.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct LogindLifecycleTests {
   @Test func `sleep and wake-up are reported as events`() async throws {
     let bus = try await PrivateBus()

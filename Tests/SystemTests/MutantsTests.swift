@@ -2,7 +2,7 @@ import HoldfastChildProcesses
 import Testing
 
 /// Tests of `scripts/mutants`, the tool behind `make mutants`.
-@Suite(.timeLimit(.minutes(10))) struct MutantsTests {
+@Suite(.timeLimit(.minutes(60))) struct MutantsTests {
   @Test(.enabled(if: Self.hasPython, "needs Python 3"))
   func `creates mutants of each class and distinguishes caught from surviving ones`() async throws {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

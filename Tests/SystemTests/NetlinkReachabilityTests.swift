@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastNetlink
 
 /// Tests of reachability with the real kernel. Each lab has its own network namespaces.
-@Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(60)))
 struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
   static let cell = NetworkPictureTests.cell
@@ -177,13 +177,13 @@ struct NetlinkReachabilityTests {
 }
 
 @Suite struct LoopbackReachabilityTests {
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func `a server on this device is reachable whatever the network does`() async {
     var changes = NetlinkReachability(target: .loopback).changes().makeAsyncIterator()
     #expect(await changes.next() == .reachable(path: PathID("lo")))
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(60)))
   func `the first state is reported at once`() async {
     var changes = NetlinkReachability(target: .internet).changes().makeAsyncIterator()
     #expect(await changes.next() != nil)

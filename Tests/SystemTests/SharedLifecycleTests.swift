@@ -3,7 +3,7 @@ import HoldfastSystemLifecycle
 import Testing
 
 /// Tests of a lifecycle source that several links share.
-@Suite(.timeLimit(.minutes(5))) struct SharedLifecycleTests {
+@Suite(.timeLimit(.minutes(60))) struct SharedLifecycleTests {
   @Test func `later readers receive the earlier events, and all receive the next one`() async {
     let (source, system) = AsyncStream.makeStream(of: LifecycleNotice.self)
     let shared = SharedLifecycle(source)

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastSystemLifecycle
 
 /// Tests of signals. They run serially, because a signal affects the whole process.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SignalLifecycleTests {
   @Test func `satisfies the contract of a lifecycle monitor and maps each signal to its event`()
     async throws
   {

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastRadioSocket
 
 /// Tests of a central on a Unix socket, with a peripheral at the other end.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SocketCentralTests {
   @Test func `a central on a socket satisfies the contract`() async throws {
     let scratch = try Scratch()
@@ -120,7 +120,7 @@ extension SocketCentralTests {
 }
 
 /// Tests of the frames and events of a peripheral on a Unix socket.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct SocketPeripheralTests {
   private static let state = BottleAttribute.state.id
   private static let drinks = BottleAttribute.drinks.id

@@ -13,7 +13,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the address for operators, over real sockets.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct AdminBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct AdminBackendTests {
   private static let key = "0123abcd-0000-4000-8000-000000000001"
 
   @Test func `of 200 sockets, those of one user are closed`() async throws {

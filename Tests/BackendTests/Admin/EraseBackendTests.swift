@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the erasure of a user, over real sockets and files.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct EraseBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct EraseBackendTests {
   private static let user = "ann-4711"
   private static let secret = "hush-hush-hush-hush"
   private static let gif = "GIF89a" + String(repeating: "0123456789", count: 200)

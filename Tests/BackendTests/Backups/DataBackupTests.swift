@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of backups of data directories, and of their restoration.
-@Suite(.timeLimit(.minutes(10))) struct DataBackupTests {
+@Suite(.timeLimit(.minutes(60))) struct DataBackupTests {
   private static let program = "0.1.0"
   private let scratch: Scratch
 

@@ -9,7 +9,7 @@ import Testing
 /// Tests of `GET /health` in a headless browser.
 @Suite(
   .enabled(if: Browser.binary != nil, "chromium-headless-shell is not installed"),
-  .offThePool, .timeLimit(.minutes(10)))
+  .offThePool, .timeLimit(.minutes(60)))
 struct DashboardTests {
   private static let secret = "hush-hush-hush-hush"
   private static let otherSecret = "geschlüsselt-🔑"

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of HealthSync over real sockets, with real files.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncBackendTests {
   private static let secret = "hush-hush-hush-hush"
 
   /// Runs `body` against a backend with two users.

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of resumable uploads over real sockets, with real files.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncUploadBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncUploadBackendTests {
   private static let secret = "hush-hush-hush-hush"
 
   private static func run(

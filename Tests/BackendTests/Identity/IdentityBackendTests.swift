@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of a backend that accepts tokens of an identity provider.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct IdentityBackendTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct IdentityBackendTests {
   private static let url = "https://id.example/certs"
   private static let messages = "/api/v1/auth/shops/bakery/messages"
 

@@ -5,7 +5,7 @@ import Testing
 /// Tests of the page that draws answers (MCP Apps), in a headless browser.
 @Suite(
   .enabled(if: PageCheck.isInstalled, "\(PageCheck.remedy)"), .offThePool,
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(60)))
 struct AppPageTests {
   @Test func `a host shows the page, and sends it answers`() async throws {
     let done = try await PageCheck.run("check_app.py", [CommandProcess.path])
@@ -20,7 +20,7 @@ struct AppPageTests {
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct AppSDKTests {
   private static func check(_ assistant: Assistant) async throws {
     let page = try await assistant.order("page")

@@ -9,7 +9,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct AssistantTests {
   private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
   private static let steps = #""value_type":"STEPS","# + span

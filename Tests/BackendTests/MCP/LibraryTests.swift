@@ -9,7 +9,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct LibraryTests {
   /// A library, by the name of its function in `libraries.py`.
   enum Library: String, CaseIterable {

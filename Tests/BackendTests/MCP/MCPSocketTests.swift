@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the HTTP responses, event streams and plain endpoints that an SDK hides.
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct MCPSocketTests {
   private static let accept = "Accept: application/json, text/event-stream"
   private static let json = "Content-Type: application/json"

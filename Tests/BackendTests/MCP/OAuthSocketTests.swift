@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the sign-in with OAuth over sockets, with a phone and its store.
-@Suite(.offThePool, .timeLimit(.minutes(10)))
+@Suite(.offThePool, .timeLimit(.minutes(60)))
 struct OAuthSocketTests {
   private typealias Client = OAuthTestClient
 

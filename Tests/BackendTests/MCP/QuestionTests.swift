@@ -16,7 +16,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct QuestionTests {
   private struct Line: Decodable {
     var question: String?

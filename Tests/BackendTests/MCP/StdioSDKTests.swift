@@ -8,7 +8,7 @@ import Testing
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
-  .offThePool, .serialized, .timeLimit(.minutes(10)))
+  .offThePool, .serialized, .timeLimit(.minutes(60)))
 struct StdioSDKTests {
   private static let span = #""start_time":"2026-03-01","end_time":"2026-03-04""#
   private static let steps = #""value_type":"STEPS","group_by":"TOTAL","# + span

@@ -6,7 +6,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of what `holdfast mcp` says about its store and about its time zone.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct StdioStateTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct StdioStateTests {
   private static let hello =
     #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#
   private static let list =

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the lines that `holdfast mcp` reads and writes.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct StdioTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct StdioTests {
   private static let hello =
     #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#
 

@@ -10,7 +10,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of answers from synced samples with a real phone, over real sockets and files.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncedAnswerTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncedAnswerTests {
   private static let secret = "hush-hush-hush-hush"
   /// 2026-01-18, 20:00 UTC.
   private static let start: Int64 = 1_768_766_400

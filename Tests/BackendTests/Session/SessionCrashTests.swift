@@ -5,7 +5,7 @@ import HoldfastWire
 import Testing
 
 /// Tests that kill `holdfast serve` while it answers prompts.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionCrashTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionCrashTests {
   /// A child process that runs `holdfast serve` with sessions.
   private struct Served {
     let process: LabProcess

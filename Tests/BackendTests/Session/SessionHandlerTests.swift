@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the program given to `--session-handler`, over real sockets.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionHandlerTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionHandlerTests {
   /// Sends one prompt to a handler, and returns the result that the sender receives.
   private static func answer(
     of handler: String, to text: String = "hello",

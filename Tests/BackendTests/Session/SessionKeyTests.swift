@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of the file that contains the key of session clients.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionKeyTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionKeyTests {
   private static let digits = "0123456789abcdef0123456789abcdef"
 
   @Test func `a missing key is created once, readable only by its owner, and reused`() async throws

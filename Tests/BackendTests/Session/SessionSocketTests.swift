@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBackend
 
 /// Tests of sessions over real sockets, in which the test sends every message of the client.
-@Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionSocketTests {
+@Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionSocketTests {
   private static func replayed(_ messages: [SessionServerMessage]) -> [String] {
     messages.compactMap { if case .replay(let id, _, _) = $0 { id } else { nil } }
   }

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast bottle`, with the real program at both ends of a radio on a Unix socket.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BottleCommandTests {
   @Test func `a phone finds a bottle that wakes, and prints its drinks as they arrive`()
     async throws

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of `holdfast bottle` with invalid paths, files and scripts, and with a bottle that lost
 /// its memory.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BottleTroubleTests {
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `handles a signal that arrives before a watch has printed anything`(signal: Int32)

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the options that limit how long messages are kept, with the program.
-@Suite(.timeLimit(.minutes(10))) struct KeepOptionsTests {
+@Suite(.timeLimit(.minutes(60))) struct KeepOptionsTests {
   private static func check(_ arguments: String...) async throws -> CommandProcess.Outcome {
     let scratch = try Scratch()
     return try await CommandProcess.run(

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Tests of the options of `serve` in a file and in variables, and of `--check`.
-@Suite(.timeLimit(.minutes(10))) struct ServeConfigurationTests {
+@Suite(.timeLimit(.minutes(60))) struct ServeConfigurationTests {
   /// A folder with a configuration file, a data directory and keys.
   private struct Site {
     let scratch: Scratch

@@ -8,7 +8,7 @@ import Testing
 ///
 /// What this reader accepts, `tomllib` reads with the same values. What it rejects, `tomllib` rejects
 /// too, unless the fault is one of the parts of TOML that are not supported.
-@Suite(.timeLimit(.minutes(10))) struct TOMLPeerTests {
+@Suite(.timeLimit(.minutes(60))) struct TOMLPeerTests {
   /// The faults of texts that are valid TOML.
   private static let unsupported = [
     "tables are not supported", "dotted keys are not supported",

@@ -7,7 +7,7 @@ import HoldfastPorts
 import HoldfastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A phone pulls its questions` {
+@Suite(.timeLimit(.minutes(60))) struct `A phone pulls its questions` {
   @Test func `leases questions, answers them under the token, and ends`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1), PullRig.question(2)], [PullRig.question(3)]])
     let report = await rig.pull().run()

@@ -11,7 +11,7 @@ import Testing
 
 /// Tests of a pull over real sockets: a phone pairs and goes to the background, a push announces a
 /// question, and a pull answers it.
-@Suite(.timeLimit(.minutes(10))) struct `A push wakes a phone in background` {
+@Suite(.timeLimit(.minutes(60))) struct `A push wakes a phone in background` {
   /// A phone that paired over its socket and has closed it.
   private struct Phone {
     var pull: HealthPull

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of `holdfast health sync`, `status`, `retry` and `reset` with a server that follows a
 /// plan.
-@Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncCommandTests {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of killed phones and servers, lost responses and full disks, with the real `serve`.
-@Suite(.timeLimit(.minutes(10))) struct SyncCrashTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncCrashTests {
   private static let steps = SyncRig.steps
 
   @Test func `after 10 kills the backend stores exactly the samples of the phone`() async throws {

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 
   /// Tests of `holdfast health sync` on a full disk and on a read-only disk.
-  @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(10)))
+  @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(60)))
   struct SyncDiskTests {
     private static let steps = SyncRig.steps
 

@@ -11,7 +11,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of uploads in an app that the system launches in the background.
-@Suite(.timeLimit(.minutes(10))) struct SyncLaunchTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncLaunchTests {
   private static let file = "health-sync/batch_1.json"
 
   @Test func `a launch in Low Power Mode sends nothing until the app is in front`() async throws {

@@ -7,7 +7,7 @@ import Testing
 /// restored.
 ///
 /// When the command exits with 0, the server stores all samples of the phone.
-@Suite(.timeLimit(.minutes(10))) struct SyncOwnerCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncOwnerCommandTests {
   private static let steps = SyncRig.steps
 
   private static func end(_ process: LabProcess) async {

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of uploads that resume after an interruption, with the real phone and backend.
-@Suite(.timeLimit(.minutes(10))) struct SyncResumeTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncResumeTests {
   private static let steps = SyncRig.steps
 
   /// Returns a rig with samples that make a batch of about 250 kB before compression.

@@ -10,7 +10,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of the calls that uploads make to the source of their secret.
-@Suite(.timeLimit(.minutes(10))) struct SyncSecretTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncSecretTests {
   private let clock = TestClock()
   private let calls = Calls()
 

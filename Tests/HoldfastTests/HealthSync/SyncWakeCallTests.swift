@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// Tests of the wakes that an app passes to a sync, and of the list that a launch reads.
-@Suite(.timeLimit(.minutes(10))) struct SyncWakeCallTests {
+@Suite(.timeLimit(.minutes(60))) struct SyncWakeCallTests {
   private static let file = "health-sync/batch_1.json"
 
   @Test func `a launch finds the types of the last run without opening the queue`() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of the effect handler of a held socket, with an app and a network that the test controls.
-@Suite(.timeLimit(.minutes(10))) struct HeldSocketEffectHandlerTests {
+@Suite(.timeLimit(.minutes(60))) struct HeldSocketEffectHandlerTests {
   private let clock = TestClock()
   private let network: FakeNetwork
 

@@ -50,7 +50,7 @@ func follow(
 // docs/held-socket.md <
 
 /// Tests that the example of docs/held-socket.md compiles and does what the page describes.
-@Suite(.timeLimit(.minutes(10))) struct HeldSocketPageTests {
+@Suite(.timeLimit(.minutes(60))) struct HeldSocketPageTests {
   @Test func `the example of the page follows a feed over lost connections`() async throws {
     var configuration = SocketServerConfiguration()
     configuration.webSocket = WebSocketLimits(maxMessageBytes: 65_536, oversize: .close)

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Tests of the public API of held sockets, over real sockets.
-@Suite(.timeLimit(.minutes(10))) struct HeldSocketTests {
+@Suite(.timeLimit(.minutes(60))) struct HeldSocketTests {
   private static func policy(_ changes: (String, String)...) throws -> LinkPolicy {
     let brisk = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
     return try LinkPolicy.socket.setting(

@@ -52,7 +52,7 @@ final class Nginx: Sendable {
 
 @Suite(
   .enabled(if: Nginx.isInstalled, "needs nginx: run scripts/setup as root"),
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(60)))
 struct NginxTests {
   @Test func `an idle time-out of nginx is a loss, and pings prevent it`() async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]

@@ -5,7 +5,7 @@ import Testing
 /// A test with the code of an app that uses only a held socket and needs only this import.
 ///
 /// The test also checks that this code compiles.
-@Suite(.timeLimit(.minutes(10))) struct OneSocketImportTests {
+@Suite(.timeLimit(.minutes(60))) struct OneSocketImportTests {
   @Test func `a socket, its configuration, its policy and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()
     var configuration = SocketConfiguration("ws://127.0.0.1:1/feed")

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast socket` with servers of this package and of other makers.
-@Suite(.timeLimit(.minutes(10))) struct SocketCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct SocketCommandTests {
   @Test(arguments: Maker.installed)
   func `sends the greeting first on every connection, and reconnects after any end`(maker: Maker)
     async throws

@@ -7,7 +7,7 @@ import Testing
 ///
 /// docs/peers.md lists what each peer proves. The tests run serially because each of them starts
 /// many programs.
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PeerRunTests {
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
   func `a session handles fixed frame orders of a plain server`() async throws {
@@ -65,7 +65,7 @@ struct PeerRunTests {
 }
 
 /// Tests of the built program with what an operator runs beside it.
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PeerOperationTests {
   @Test func `a service manager is told each state, passes sockets and renews the certificate`()
     async throws
@@ -108,7 +108,7 @@ struct PeerOperationTests {
 }
 
 /// Tests of the built program with the peers of a shop, which take as long as all others.
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PeerShopTests {
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
   func `a killed server and phone end with the messages of foreign clients`() async throws {
@@ -151,7 +151,7 @@ struct PeerShopTests {
 
 /// A test of the built program with edits, deletions, replies and images under faults, one round
 /// with each kind of server. `make torture` runs more.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(60)))
 struct TortureTests {
   @Test func `a tortured server, phone and consumer end with the same messages and images`()
     async throws

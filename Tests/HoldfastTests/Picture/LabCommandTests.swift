@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the ends of `holdfast lab`, which leaves neither processes nor files.
-@Suite(.timeLimit(.minutes(10))) struct LabCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct LabCommandTests {
   /// Runs a lab with a line of a shell. Returns the outcome and what is left of its files.
   private static func run(
     _ line: String, shell: String = "sh"

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastDemo
 
 /// Tests of the lab's requests and events.
-@Suite(.timeLimit(.minutes(10))) struct LabTests {
+@Suite(.timeLimit(.minutes(60))) struct LabTests {
   private static let access = LabAccess(
     secret: "the-secret", port: 4000, links: ["stream", "session"])
 
@@ -140,7 +140,7 @@ import Testing
 }
 
 /// The lab in Chromium: each button, with its effect in the picture and in the processes.
-@Suite(.timeLimit(.minutes(10))) struct LabPageTests {
+@Suite(.timeLimit(.minutes(60))) struct LabPageTests {
   @Test(.enabled(if: PageCheck.isInstalled, "\(PageCheck.remedy)"))
   func `each button shows its effect in the picture and in the process`() async throws {
     try await PictureScript.pass("check_lab.py", [CommandProcess.path])

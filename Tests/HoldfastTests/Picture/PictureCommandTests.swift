@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast replay --html` without a browser.
-@Suite(.timeLimit(.minutes(10))) struct PictureCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct PictureCommandTests {
   @Test func `a page is readable only by its owner, and numbers the runs of a link`() async throws {
     try await CommandProcess.scratch { directory in
       let journal = directory + "/stream.journal"

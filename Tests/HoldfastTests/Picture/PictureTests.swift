@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of the pages that `holdfast replay --html` writes, opened in Chromium.
-@Suite(.timeLimit(.minutes(10))) struct PictureTests {
+@Suite(.timeLimit(.minutes(60))) struct PictureTests {
   @Test(.enabled(if: PageCheck.isInstalled, "\(PageCheck.remedy)"))
   func `a page of real journals works in a browser`() async throws {
     try await CommandProcess.scratch { directory in

@@ -5,7 +5,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast audit` with servers of this package and of other makers.
-@Suite(.timeLimit(.minutes(10))) struct AuditCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct AuditCommandTests {
   /// The output of the command with `--json`.
   private struct Review {
     var verdicts: [Int: String] = [:]

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastSession
 
 /// Tests of `HeldSession.answer(to:)`.
-@Suite(.timeLimit(.minutes(10))) struct SessionAnswerTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionAnswerTests {
   private let clock = TestClock()
   private let network: FakeNetwork
   private let store = MemoryClientSessionStore()

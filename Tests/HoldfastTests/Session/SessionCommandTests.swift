@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of `holdfast session` with a server that is not part of this package.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "needs `make setup`"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: Maker.python != nil, "needs `make setup`"))
 struct SessionCommandTests {
   private static let dialects = [
     #""dialect": "kept""#, #""dialect": "kept", "version": "0.4.0""#,

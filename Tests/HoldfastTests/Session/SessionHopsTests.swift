@@ -9,7 +9,7 @@ import HoldfastTestKit
 import Testing
 
 /// Tests of how often a message passes between tasks and threads.
-@Suite(.timeLimit(.minutes(10))) struct SessionHopsTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionHopsTests {
   private static let count: UInt64 = 200
   /// The greatest number of jobs on the phone's thread for a prompt, its answer and the record that
   /// it was shown: deliveries of the socket, commits, and turns of the driver. 8.4 to 8.7 were counted

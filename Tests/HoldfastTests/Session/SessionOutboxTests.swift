@@ -8,7 +8,7 @@ import HoldfastSession
 import Testing
 
 /// Tests of the prompts that a session stores while it has no server.
-@Suite(.timeLimit(.minutes(10))) struct SessionOutboxTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionOutboxTests {
   /// Opens a session with the key of a backend.
   private static func session(
     _ url: String, _ scratch: Scratch, key: String = "key"

@@ -10,7 +10,7 @@ import Testing
 @testable import HoldfastSession
 
 /// Tests of a session with a slow store.
-@Suite(.timeLimit(.minutes(10))) struct SessionSlowStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionSlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork
   private let store = HeldSessionStore()

@@ -7,7 +7,7 @@ import HoldfastWire
 import Testing
 
 /// Tests of a session whose key is a token of an identity provider.
-@Suite(.timeLimit(.minutes(10))) struct SessionTokenTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionTokenTests {
   private let clock = TestClock()
 
   /// Returns the fields of the upgrade and the `connect` of a session with a key.

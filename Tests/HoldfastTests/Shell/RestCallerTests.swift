@@ -8,7 +8,7 @@ import Testing
 @testable import Holdfast
 
 /// Tests of responses that do not come from the server's program.
-@Suite(.timeLimit(.minutes(10))) struct RestCallerTests {
+@Suite(.timeLimit(.minutes(60))) struct RestCallerTests {
   /// Returns the failure that `ask` throws when `url` returns the given response.
   private static func failure(
     of answer: HTTPAnswer, from url: String, by ask: (FakeNetwork, HTTPCall) async throws -> Void

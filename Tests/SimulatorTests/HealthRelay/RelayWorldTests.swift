@@ -9,7 +9,7 @@ import Testing
 
 /// Tests of the simulated world of phones, a backend and assistants.
 struct RelayWorldTests {
-  @Test(.timeLimit(.minutes(10)), arguments: DayPreset.allCases)
+  @Test(.timeLimit(.minutes(60)), arguments: DayPreset.allCases)
   func `every question has one answer or one honest error`(preset: DayPreset) {
     for seed in UInt64(1)...3 {
       let outcome = RelayFeature.play(.drawn(preset, seed: seed))

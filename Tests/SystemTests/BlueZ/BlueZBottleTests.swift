@@ -11,7 +11,7 @@ import HoldfastVirtualBottle
 @testable import HoldfastBlueZ
 
 /// Tests of the real program with a fake BlueZ and the firmware of a bottle.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct BlueZBottleTests {
   @Test func `a bottle is found and synchronized over BlueZ, and reconnected by the standby`()
     async throws

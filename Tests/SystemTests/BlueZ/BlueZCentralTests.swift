@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBlueZ
 
 /// Tests of a central over BlueZ, with a fake daemon on a private bus.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct BlueZCentralTests {
   private static let value = BottleAttribute.state.id
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastBlueZ
 
 /// Tests of the initial check of whether Bluetooth can be used.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct BlueZCheckTests {
   private static func problem(
     _ address: String, adapter: String? = nil

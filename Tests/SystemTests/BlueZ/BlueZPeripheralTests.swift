@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastBlueZ
 
 /// Tests of a peripheral over BlueZ, with a fake daemon on a private bus.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct BlueZPeripheralTests {
   private static let state = BottleAttribute.state.id
   private static let command = BottleAttribute.command.id

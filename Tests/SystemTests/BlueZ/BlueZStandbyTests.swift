@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastBlueZ
 
 /// Tests of the standby modes, which wait for a peripheral that is out of range.
-@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))
 struct BlueZStandbyTests {
   @Test func `BlueZ connects a remembered device by itself`() async throws {
     let harness = try await BlueZHarness()

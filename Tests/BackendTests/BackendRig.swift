@@ -48,8 +48,8 @@ struct BackendRig {
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
     // The limits are high so that checks and clients can answer on a busy machine.
-    (configuration.checkLimit, configuration.stepLimit) = (.seconds(3_600), .seconds(3_600))
     let long = Duration.seconds(3_600)
+    (configuration.checkLimit, configuration.stepLimit) = (long, long)
     (configuration.policy.pongWait, configuration.relay.pongWait) = (long, long)
     (configuration.session.pongWait, configuration.session.connectWait) = (long, long)
     configuration.relay.callLimit = long

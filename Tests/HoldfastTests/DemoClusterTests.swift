@@ -15,7 +15,7 @@ import Testing
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         "demo", "--cluster", "--json", "--chapter", "primary", "--chapter", "nodeA", "--chapter",
-        "reports", "--work", "60s", environment: ["TMPDIR": directory])
+        "reports", "--work", "600s", environment: ["TMPDIR": directory])
       let narration = outcome.output.joined(separator: "\n")
       #expect(outcome.status == 0, "\(narration)")
       #expect(outcome.errors == [])
@@ -43,7 +43,7 @@ import Testing
   func `ends all that it has started when it is interrupted`() async throws {
     try await CommandProcess.scratch { directory in
       let demo = try CommandProcess.start(
-        ["demo", "--cluster", "--work", "60s"], environment: ["TMPDIR": directory])
+        ["demo", "--cluster", "--work", "600s"], environment: ["TMPDIR": directory])
       for await line in demo.lines where line.contains("dies by kill -9") { demo.signal(SIGINT) }
       var errors: [String] = []
       for await line in demo.diagnostics { errors.append(line) }

@@ -7,7 +7,7 @@ import Testing
   @Test func `each link of a demo has a trace with its faults`() async throws {
     let scratch = try Scratch()
     let outcome = try await CommandProcess.run(
-      "demo", "--work", "60s", "--chapter", "cut", "--chapter", "session", "--chapter", "feed",
+      "demo", "--work", "600s", "--chapter", "cut", "--chapter", "session", "--chapter", "feed",
       "--html", scratch("demo.html"), "--json")
     #expect(outcome.status == 0, "\(outcome.output)")
     let last = try [String: Any].reading(outcome.output.last)

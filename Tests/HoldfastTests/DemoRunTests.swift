@@ -10,7 +10,7 @@ import Testing
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
-        "demo", "--json", "--seed", "7", "--work", "60s", environment: ["TMPDIR": directory])
+        "demo", "--json", "--seed", "7", "--work", "600s", environment: ["TMPDIR": directory])
       let narration = outcome.output.joined(separator: "\n")
       #expect(outcome.status == 0, "\(narration)")
       #expect(outcome.errors == [])
@@ -62,7 +62,7 @@ import Testing
   @Test func `plays a single chapter`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
-        "demo", "--json", "--chapter", "feed", "--work", "60s", environment: ["TMPDIR": directory])
+        "demo", "--json", "--chapter", "feed", "--work", "600s", environment: ["TMPDIR": directory])
       #expect(outcome.status == 0, "\(outcome.output.joined(separator: "\n"))")
       let events = try outcome.output.map { try [String: Any].reading($0) }
       #expect(events.compactMap { $0["title"] as? String } == ["Any WebSocket, held"])
@@ -76,7 +76,8 @@ import Testing
   {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
-        "demo", "--json", "--chapter", "bottle", "--work", "60s", environment: ["TMPDIR": directory]
+        "demo", "--json", "--chapter", "bottle", "--work", "600s",
+        environment: ["TMPDIR": directory]
       )
       let narration = outcome.output.joined(separator: "\n")
       #expect(outcome.status == 0, "\(narration)")
@@ -110,7 +111,7 @@ import Testing
   func `ends cleanly and at once when interrupted`(after moment: String) async throws {
     try await CommandProcess.scratch { directory in
       let demo = try CommandProcess.start(
-        ["demo", "--work", "60s"], environment: ["TMPDIR": directory])
+        ["demo", "--work", "600s"], environment: ["TMPDIR": directory])
       for await line in demo.lines where line.contains(moment) {
         demo.signal(SIGINT)
       }

@@ -65,8 +65,8 @@ import Testing
       return .success(Self.page(for: request))
     })
     // The token is renewed after half of its lifetime, but not if it expires before it is read. A
-    // lifetime of 40 s leaves enough time on a busy machine.
-    let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 40
+    // lifetime of 120 s leaves enough time on a busy machine.
+    let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 120
     let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
     let asked = Mailbox<Void>()
     let tokens = TokenSource {

@@ -150,12 +150,12 @@ struct RestTests {
   @Test func `silence after the request is a response time-out`() async throws {
     let server = try TestServer { $0.drain() }
     let network = try CurlNetwork()
-    let failure = await timeout(in: .response) { limit in
+    let found = await timeout(in: .response) { limit in
       await failure { () async throws(LinkFailure) in
         try await network.send(.to(server.url, timeout: limit))
       }
     }
-    #expect(failure == .timeout(.response))
+    #expect(found == .timeout(.response))
   }
 
   @Test func `a closed port is reported as refused and an unknown host name as a DNS failure`()

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -83,8 +83,17 @@ def sdk():
 
 
 def free_port():
-    """Returns a port that the kernel selects for no other socket, since it is used again after a kill."""
-    return random.SystemRandom().randrange(10_240, 32_768)
+    """Returns a port that nobody uses now, and that the kernel selects for no other socket, since it is used
+    again after a kill."""
+    while True:
+        port = random.SystemRandom().randrange(10_240, 32_768)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("", port))
+                return port
+            except OSError:
+                continue
 
 
 def wait_until(what, holds, limit=HANG):

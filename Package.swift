@@ -6,11 +6,7 @@ let ours = Context.environment["HOLDFAST_STRICT"] != nil
 
 /// As a dependency the package is built without warnings, and the compiler does not accept both
 /// options.
-let warnings: [SwiftSetting] =
-  ours
-  ? [
-    .treatAllWarnings(as: .error)
-  ] : []
+let warnings: [SwiftSetting] = ours ? [.treatAllWarnings(as: .error)] : []
 
 /// The settings of every target. There is one list so that no target can be laxer than another.
 let strict: [SwiftSetting] =

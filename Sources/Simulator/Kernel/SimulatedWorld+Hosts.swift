@@ -3,8 +3,6 @@ import HoldfastLinkChecks
 
 // Processes: launches, kills and suspension of apps, servers that start and stop, app reports.
 extension SimulatedWorld where Self: ~Copyable {
-  // Servers.
-
   /// Starts the process of a server, unless a planned event keeps the process from running.
   mutating func start(_ server: HostID) {
     let host = kernel.hosts[server.slot]

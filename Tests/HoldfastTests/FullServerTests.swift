@@ -61,16 +61,16 @@ private struct FullServer {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test(arguments: [
-    (503, Int32(1), "the server could not store the message within 60s: the server answered 503"),
-    (507, 1, "the server could not store the message within 60s: the server answered 507"),
-    (502, 1, "the server did not confirm the message within 60s: the server answered 502"),
+    (503, Int32(1), "the server could not store the message within 15s: the server answered 503"),
+    (507, 1, "the server could not store the message within 15s: the server answered 507"),
+    (502, 1, "the server did not confirm the message within 15s: the server answered 502"),
   ])
   func `send reports that the server could not store the message`(
     status: Int, code: Int32, cause: String
   ) async throws {
     let server = try await FullServer(status)
     let outcome = try await CommandProcess.run(
-      "send", "--server", server.url, "--shop", "bakery", "--timeout", "60s", "hello",
+      "send", "--server", server.url, "--shop", "bakery", "--timeout", "15s", "hello",
       environment: Self.token)
     await server.end()
     #expect(outcome.status == code)
@@ -111,7 +111,7 @@ private struct FullServer {
       #expect(notice.contains("the server answered 503 (service unavailable): the store failed"))
       #expect(
         outcome.errors == [
-          "holdfast stream: the server could not store the message within 60s: "
+          "holdfast stream: the server could not store the message within 15s: "
             + "the server answered 503 (service unavailable): the store failed"
         ])
     }

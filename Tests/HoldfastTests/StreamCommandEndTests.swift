@@ -82,7 +82,7 @@ import Testing
       outcome
         == .failure(
           6,
-          "holdfast send: the server did not confirm the message within 60s: "
+          "holdfast send: the server did not confirm the message within 1m: "
             + "the connection was refused; it did not arrive; send it again later"))
   }
 
@@ -95,7 +95,7 @@ import Testing
         "--timeout", "60s", "hello", environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 6)
       let line = try #require(outcome.errors.first)
-      #expect(line.hasPrefix("holdfast send: the server did not confirm the message within 60s"))
+      #expect(line.hasPrefix("holdfast send: the server did not confirm the message within 1m"))
       #expect(line.hasSuffix("; it may have arrived; check before you send it again"))
       #expect(outcome.errors.count == 1)
     }

@@ -4,14 +4,14 @@ SWIFT ?= swift
 FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
-build check test test-optimized embedded apple-check example bluetooth kills instructions sanitize docs \
+build test test-optimized embedded apple-check example bluetooth kills instructions sanitize docs \
   bench bench-full conformance fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
 # Nothing reads the index of the sources, since Tests/XCTMain.swift finds the tests. It takes a tenth of
 # the compiler's time.
 UNINDEXED = --disable-index-store
-# Whole modules take two thirds of the compiler's time. Without -num-threads the package manager misses
+# Whole modules take three quarters of the compiler's time. Without -num-threads the package manager misses
 # the objects of each file.
 WHOLE = -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2
 # The verifier of LLVM, which looks for faults of the compiler, takes a third of an unoptimized build.
@@ -27,7 +27,7 @@ STAMP = .build/setup.stamp
 PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build build-options check test test-optimized web embedded apple-check example lint \
+.PHONY: help setup build build-options test test-optimized web embedded apple-check example lint \
   demo portable bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full \
   instructions conformance torture peers mutants install deb uninstall clean
 
@@ -50,9 +50,6 @@ build: setup ## builds everything, or with HOLDFAST_SUITES=A,B what these suites
 # Prints the options of a build in .build, for scripts that build something else there.
 build-options:
 	@echo $(DEBUG)
-
-check: setup ## checks what has changed since main, or since BASE
-	@SWIFT="$(SWIFT)" scripts/check $(BASE)
 
 test: lint build ## checks the style and iOS, builds an app, and runs every test
 	@SWIFT="$(SWIFT)" scripts/test

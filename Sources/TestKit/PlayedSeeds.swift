@@ -2,8 +2,8 @@ import Foundation
 
 /// The seeds that a test with random input plays.
 ///
-/// Such a test plays a tenth of its seeds, and all of them with `HOLDFAST_SEEDS=all`, as
-/// `make nightly PART=suites` does with optimized modules.
+/// By default, a test plays the first tenth of its seeds. With `HOLDFAST_SEEDS=all`, which
+/// `make nightly PART=suites` sets, it plays all of them.
 package enum PlayedSeeds {
   /// Returns all seeds of a range, or the first tenth of them.
   package static func of(_ seeds: ClosedRange<UInt64>) -> ClosedRange<UInt64> {

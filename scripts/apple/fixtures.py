@@ -30,8 +30,8 @@ MUST_DIFFER = {
 # Mistakes in the manifest: a text, what replaces it, and what a Mac says.
 MANIFESTS = [
     # As when each target without Linux was in a list that somebody wrote.
-    ("let targets = onAMac(everything)",
-     "let targets = everything.filter { !needLinux.contains($0.name) }",
+    ("let targets = chosen(onAMac(everything))",
+     "let targets = chosen(everything.filter { !needLinux.contains($0.name) })",
      "'CHoldfastLinux' required by package"),
     ('"Ports", uses: ["HoldfastCore"]', '"Ports", uses: ["HoldfastCore", "CHoldfastLinux"]',
      "target 'HoldfastPorts' referenced in product 'HoldfastPorts' could not be found"),

@@ -94,9 +94,7 @@ struct `Sockets pass requests on` {
   }
 
   @Test func `answers with the refusal if the other server cannot be reached`() async throws {
-    var port: UInt16 = 0
-    try await SocketsRig.run { port = $0.port }
-    let endpoint = try #require(SocketEndpoint("127.0.0.1:\(port)"))
+    let endpoint = try #require(SocketEndpoint("127.0.0.1:\(TestPort.random())"))
     try await SocketsRig.run(answer: Self.passing(to: endpoint)) { front in
       for isUpgrade in [false, true] {
         let client = try front.client()

@@ -18,6 +18,7 @@ class Outbox:
         self.owed = set()  # texts of messages that must be posted
         self.parents, self.pictures = {}, {}  # by text: the message that is replied to; mark and content of an image
         self.edits, self.deletions = {}, {}  # by id: [text, is it certain]; is it certain
+        self.killed = set()  # texts of commands with an image that were killed
 
     def text(self, is_new=True):
         text = self.world.text().replace("\n", " ").strip()
@@ -93,6 +94,8 @@ class Outbox:
             self.deletions.setdefault(post.id, False)
         self.world.peer.count(f"commands that {way}")
         status, events = await self.run(words)
+        if status is None and way == "image":
+            self.killed.add(text)
         if status in STORED:
             if way in ("edit", "delete"):
                 self.confirm(way, post.id, text)
@@ -164,6 +167,9 @@ class Outbox:
         world.peer.count("changes of the phone", len(self.owed) + len(self.edits) + len(self.deletions))
 
     def dead_marks(self, live):
-        """Returns marks of images whose message is gone."""
+        """Returns marks of images whose message is gone. The image of a command that was killed before its message
+        was stored may remain for an hour."""
         texts = {self.world.base(text) for text in live}
-        return {mark for text, (mark, _) in self.pictures.items() if text not in texts}
+        posted = {self.world.base(text) for post in self.world.posts.values() for text in post.texts}
+        unknown = self.killed - self.owed - set(self.queued.values()) - posted
+        return {mark for text, (mark, _) in self.pictures.items() if text not in texts | unknown}

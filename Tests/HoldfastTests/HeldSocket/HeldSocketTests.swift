@@ -63,9 +63,7 @@ import Testing
   @Test func `a durable outbox continues in the next run`() async throws {
     let scratch = try Scratch()
     var store = try await HoldfastPlatform.outbox(in: scratch.path)
-    // No server listens on this port.
-    var port: UInt16 = 0
-    try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
+    let port = TestPort.random()
     var configuration = SocketConfiguration(
       "ws://127.0.0.1:\(port)/", policy: try Self.policy())
     configuration.outbox = .durable(store)

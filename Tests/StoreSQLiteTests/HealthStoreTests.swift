@@ -15,7 +15,7 @@ import Testing
     var reader = HealthExportReader()
     var batches: [HealthBatch] = []
     while let chunk = generator.next() {
-      reader.append(chunk.span)
+      reader.append(chunk[...].span)
       while let batch = try reader.next() { batches.append(batch) }
     }
     reader.finish()

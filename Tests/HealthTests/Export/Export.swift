@@ -18,7 +18,7 @@ struct Export: Equatable {
     counts = reader.counts
     while position < bytes.count {
       let end = min(position + pieces, bytes.count)
-      reader.append(bytes.span.extracting(position..<end))
+      reader.append(bytes[...].span.extracting(position..<end))
       try take(&reader)
       position = end
     }

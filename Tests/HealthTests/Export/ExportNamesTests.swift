@@ -9,7 +9,7 @@ import Testing
     var numbers: [UInt16] = []
     for text in texts {
       let bytes = Array(text.utf8)
-      numbers.append(names.number(bytes.span, 0..<bytes.count))
+      numbers.append(names.number(bytes[...].span, 0..<bytes.count))
     }
     return numbers
   }

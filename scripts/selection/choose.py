@@ -119,8 +119,9 @@ class Choice:
         found = {}
         for suite, tests in sorted(self.suites.items()):
             if "" in tests and suite in LEFT_OUT:
-                others = f"(?!{'|'.join(LEFT_OUT[suite])})"
-                tests = {name or others for name in tests if not name or name.startswith(LEFT_OUT[suite])}
+                left_out = [name for name in LEFT_OUT[suite]
+                            if not any(test.startswith(name) for test in tests)]
+                tests = {f"(?!{'|'.join(left_out)})" if left_out else ""}
             tests = sorted(tests)
             if "" not in tests:
                 found[suite] = tests[0] if len(tests) == 1 else f"({'|'.join(tests)})"

@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -20,13 +21,14 @@ too; on main, the last one that origin/main has, or the one before the last."""
 
 
 def git(*words):
-    """Returns the lines that git prints."""
+    """Returns the lines that git prints, or with -z the paths."""
     # A container may run this as another user than the owner of the files.
     done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=ROOT, capture_output=True,
                           text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"check: git {' '.join(words)}: {done.stderr.strip()}")
-    return done.stdout.splitlines()
+        said = done.stderr.strip() or "it finds nothing; name BASE, a commit with which to compare"
+        raise SystemExit(f"check: git {' '.join(words)}: {said}")
+    return [path for path in done.stdout.split("\0") if path] if "-z" in words else done.stdout.splitlines()
 
 
 def base_of(given):
@@ -44,20 +46,20 @@ def base_of(given):
 
 def changed_since(base):
     """Returns the paths that differ from a commit, removed and new ones included."""
-    return sorted({*git("diff", "--name-only", "--no-renames", base),
-                   *git("ls-files", "--others", "--exclude-standard")})
+    return sorted({*git("diff", "-z", "--name-only", "--no-renames", base),
+                   *git("ls-files", "-z", "--others", "--exclude-standard")})
 
 
-def all_paths():
-    """Returns the paths of all files of this checkout, with those that are new."""
-    paths = git("ls-files", "--cached", "--others", "--exclude-standard")
+def all_paths(*which):
+    """Returns the paths of the files in git, and with `--others` of those that are new."""
+    paths = git("ls-files", "-z", "--cached", *which, "--exclude-standard")
     return sorted(path for path in set(paths) if os.path.isfile(os.path.join(ROOT, path)))
 
 
 def choice_for(paths, base):
     """Returns what a change of some paths since a commit needs."""
     manifest = Manifest(text("Package.swift"))
-    choice = Choice(manifest, Readers(manifest, all_paths()))
+    choice = Choice(manifest, Readers(manifest, all_paths("--others")))
     older = None
     if "Package.swift" in paths:
         older = Manifest("\n".join(git("show", f"{base}:Package.swift")))
@@ -90,7 +92,7 @@ def commands(choice, paths):
     if choice.everything:
         return [["make", "test"]]
     suites = ",".join(sorted(choice.suites))
-    style = [] if choice.all_styles else [f"LINTED={' '.join(styled(paths))}"]
+    style = [] if choice.all_styles else [f"LINTED={' '.join(map(shlex.quote, styled(paths)))}"]
     steps = ["lint"] * (style != ["LINTED="]) + ["build"]
     tests = ["scripts/test", "--suites", suites]
     for suite, expression in choice.filters().items():
@@ -142,10 +144,21 @@ def main():
     sys.stdout.flush()
     # The checks build, too, and need the same choice of suites.
     environment = dict(os.environ, HOLDFAST_STRICT="1")
+    environment.pop("HOLDFAST_SUITES", None)
     if not choice.everything:
         environment["HOLDFAST_SUITES"] = ",".join(sorted(choice.suites))
     for command in commands(choice, paths):
-        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-        if status:
+        if status := run(command, environment):
             return status
     return 0
+
+
+def run(command, environment):
+    """Runs a command to its end, and returns its status. Ctrl-C reaches the command, too, which
+    ends its own children."""
+    child = subprocess.Popen(command, cwd=ROOT, env=environment)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.wait()
+        return 130

@@ -57,8 +57,12 @@ RULES = {
     "scripts/selection/*": "",
     "scripts/setup": "",
     "scripts/test": "",
+    "scripts/times": "",
     "scripts/torture*": "HoldfastTests=TortureTests",
     "scripts/web": "",
+    # Deliberate defects, which the checkers of the worlds must find.
+    "Sources/LinkChecks/*": "make:sim",
+    "Sources/Simulat*": "make:sim",
     "Benchmarks/*": "make:bench",
     # Web pages.
     "Web/built/*": "ServerCoreTests=PageTests",
@@ -127,6 +131,6 @@ PEERS = {
 
 # Folders that peers do not reach: what apps, tests and pictures show.
 UNREACHED = (
-    "Sources/HoldfastUI/", "Sources/LinkTrace/", "Sources/Simulat", "Sources/TestKit/",
-    "Sources/Tools/Demo/",
+    "Sources/HoldfastUI/", "Sources/LinkChecks/", "Sources/LinkTrace/", "Sources/RunTraces/",
+    "Sources/Simulat", "Sources/TestKit/", "Sources/Tools/Demo/",
 )

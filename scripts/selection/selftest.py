@@ -62,14 +62,15 @@ def chosen(manifest, readers, *paths):
     return choice
 
 
+def wrong(path, expected, actual):
+    if expected != actual:
+        yield f"{path}: expected {expected}, actual {actual}"
+
+
 def choices(manifest, readers, paths):
     """Some paths, with the suites, the checks and the expressions that they need."""
     def first(pattern):
         return next(iter(fnmatch.filter(paths, pattern)), pattern)
-
-    def wrong(path, expected, actual):
-        if expected != actual:
-            yield f"{path}: expected {expected}, actual {actual}"
 
     for path, suites, words in [
             (first("Tests/CoreTests/*.swift"), {"CoreTests": None}, []),
@@ -93,6 +94,11 @@ def choices(manifest, readers, paths):
                          {suite: ANY if actual[suite] and suites.get(suite) == ANY else actual[suite]
                           for suite in actual})
         yield from wrong(path, words, choice.words())
+    yield from whole_modules(manifest, readers, first)
+
+
+def whole_modules(manifest, readers, first):
+    """Modules that many suites use, a path that nothing knows, and a part that is not left out."""
     choice = chosen(manifest, readers, first("Sources/Core/*.swift"))
     lacking = manifest.suites - choice.suites.keys() - {"ProtocolsTests"}
     yield from wrong("Sources/Core", set(), lacking)
@@ -102,5 +108,8 @@ def choices(manifest, readers, paths):
                      choice.words())
     yield from wrong("Sources/Features/Session", (True, False),
                      ("SessionTests" in choice.suites, "CoreTests" in choice.suites))
+    choice = chosen(manifest, readers, first("Sources/Core/*.swift"), "scripts/torture")
+    yield from wrong("Sources/Core with scripts/torture", "(?!PeerRun|PeerShop|PeerOperation)",
+                     choice.filters().get("HoldfastTests"))
     choice = chosen(manifest, readers, "new/file.txt")
     yield from wrong("new/file.txt", (True, ["new/file.txt"]), (choice.everything, choice.unknown))

@@ -86,8 +86,11 @@ let package = Package(
 
 
 def package(folder, command):
+    # The whole manifest, as a user reads it.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     done = subprocess.run(
-        [SWIFT, "package", "--package-path", folder, command], capture_output=True, text=True)
+        [SWIFT, "package", "--package-path", folder, command], capture_output=True, text=True,
+        env=environment)
     if done.returncode:
         said = re.findall(r"(?m)^error: .*?(?=; valid|$)", done.stderr) or [done.stderr[:2000]]
         raise Failure(

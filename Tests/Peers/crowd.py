@@ -15,9 +15,10 @@ SPARE = 200  # descriptors of this program besides those of the sockets
 
 
 def add(parser):
-    parser.add_argument("--sockets", type=int, default=200, help="followers (200)")
+    parser.add_argument("--sockets", type=int, default=100, help="followers (100)")
     parser.add_argument("--addresses", type=int, default=6, help="their addresses, 127.0.0.2 and so on (6)")
-    parser.add_argument("--phones", type=int, default=100, help="phones of one address (100)")
+    # More than the 256 connections of an address that are not open sockets.
+    parser.add_argument("--phones", type=int, default=260, help="phones of one address (260)")
     parser.add_argument("--descriptors", type=int, help="the limit of the backend (5,000 more than sockets)")
 
 

@@ -622,7 +622,7 @@ let checks: [Target] = [
       "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses",
       "HoldfastTestKit",
     ]),
-  tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit", "HoldfastLab"]),
+  tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
     "HealthImportTests",

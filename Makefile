@@ -5,7 +5,7 @@ FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
 build test test-optimized embedded apple-check example bluetooth kills instructions sanitize docs \
-  bench bench-full conformance fuzz: export HOLDFAST_STRICT = 1
+  bench bench-full conformance fuzz sim torture peers: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
 # Nothing reads the index of the sources, since Tests/XCTMain.swift finds the tests. It takes a tenth of
@@ -144,7 +144,7 @@ nightly: setup ## runs all that takes longer, in parts of at most two hours; PAR
 
 torture: $(PROGRAMS_STAMP) ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(RELEASE) --product holdfast
-	scripts/torture .build/release/holdfast --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
+	scripts/torture .build/release/holdfast --idle --rounds $(or $(ROUNDS),60) --seed $(or $(SEED),1)
 
 peers: $(PROGRAMS_STAMP) ## runs peers that were written from the documents; SECONDS=N (120), SEED=N
 	$(RELEASE) --product holdfast

@@ -8,7 +8,7 @@ import Testing
   .enabled(if: JDK.home != nil, "no JDK; install default-jdk-headless"), CompiledJava(),
   .timeLimit(.minutes(60)))
 struct JavaProgramTests {
-  private static let build = "\(JDK.package)/.build/debug"
+  private static let build = URL(filePath: CommandProcess.path).deletingLastPathComponent().path
   /// The objects of the adapters and the modules below them.
   private static let objects = ["HoldfastJNI", "CHoldfastJNI", "HoldfastPorts", "HoldfastCore"]
     .flatMap { module in

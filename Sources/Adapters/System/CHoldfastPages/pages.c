@@ -1,6 +1,10 @@
 // The pages of Web/built, which `make web` writes. `#embed` is in C23, and clang 19 and later have it.
 #include "holdfast_pages.h"
 
+#ifndef __has_embed
+#error "HoldfastPages needs #embed, which Xcode 26, Swift 6.2 and clang 19 have"
+#endif
+
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 #define PAGE(name) \

@@ -293,7 +293,7 @@ import Testing
     var reader = HealthExportReader()
     var bytes: [UInt8] = []
     while let chunk = generator.next() { bytes += chunk }
-    reader.append(bytes[...].span)
+    reader.append(bytes)
     reader.finish()
     let batch = try #require(try reader.next())
     let first = batch.spans[0].count

@@ -15,7 +15,8 @@ import Testing
     var reader = HealthExportReader()
     var batches: [HealthBatch] = []
     while let chunk = generator.next() {
-      reader.append(chunk[...].span)
+      let slice = chunk[...]
+      reader.append(slice.span)
       while let batch = try reader.next() { batches.append(batch) }
     }
     reader.finish()

@@ -12,13 +12,13 @@ struct Export: Equatable {
 
   /// Reads bytes in pieces of the given size.
   init(_ bytes: some Collection<UInt8>, pieces: Int = 64 << 10) throws(HealthExportError) {
-    let bytes = Array(bytes)
+    let bytes = Array(bytes)[...]
     var reader = HealthExportReader()
     var position = 0
     counts = reader.counts
     while position < bytes.count {
       let end = min(position + pieces, bytes.count)
-      reader.append(bytes[...].span.extracting(position..<end))
+      reader.append(bytes.span.extracting(position..<end))
       try take(&reader)
       position = end
     }
@@ -87,4 +87,12 @@ enum RealExport {
     let path = named ?? root.path + "/../shared/data/apple-health/export.xml"
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
+}
+
+extension HealthExportReader {
+  /// Appends bytes of a file. `Array.span` needs a newer system than `ArraySlice.span`.
+  mutating func append(_ bytes: some Sequence<UInt8>) {
+    let bytes = Array(bytes)[...]
+    append(bytes.span)
+  }
 }

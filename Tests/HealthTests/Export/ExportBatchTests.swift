@@ -14,7 +14,7 @@ import Testing
       "<Record type=\"t\" sourceName=\"s\($0)\" value=\"1\" \(Self.dates)/>"
     }
     var reader = HealthExportReader()
-    reader.append(Array("<HealthData>\(records.joined())</HealthData>".utf8)[...].span)
+    reader.append("<HealthData>\(records.joined())</HealthData>".utf8)
     reader.finish()
     var rows: [Int] = []
     while let batch = try reader.next() {
@@ -60,7 +60,7 @@ import Testing
     let record = Export.record("value=\"1\" device=\"d\u{01}\"", body: body)
     let first = "<HealthData>" + String(repeating: record, count: 8_192)
     var reader = HealthExportReader()
-    reader.append(Array("\(first)\(record)</HealthData>".utf8)[...].span)
+    reader.append("\(first)\(record)</HealthData>".utf8)
     let batch = try #require(try reader.next())
     #expect(batch.rows.count == 8_192)
     #expect(reader.counts.bytes == first.utf8.count)

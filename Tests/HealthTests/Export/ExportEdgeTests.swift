@@ -6,14 +6,14 @@ import Testing
 /// Tests of values at the limits for exports and just beyond them.
 @Suite struct ExportEdgeTests {
   private func number(_ text: String) -> Double? {
-    let bytes = Array(text.utf8)
-    return ExportNumber.read(bytes[...].span, 0..<bytes.count)
+    let bytes = Array(text.utf8)[...]
+    return ExportNumber.read(bytes.span, 0..<bytes.count)
   }
 
   private func date(_ text: String) -> Timestamp? {
-    let bytes = Array(text.utf8)
+    let bytes = Array(text.utf8)[...]
     var time = ExportTime()
-    return time.read(bytes[...].span, 0..<bytes.count)
+    return time.read(bytes.span, 0..<bytes.count)
   }
 
   @Test func `a number has at most 400 characters`() {
@@ -32,8 +32,8 @@ import Testing
 
   @Test
   func `a reference to a blank is resolved, and a reference to a control byte is kept as text`() {
-    let bytes = Array("a&#32;b&#31;&#x20;&#x1F;".utf8)
-    #expect(ExportText(bytes[...].span, 0..<bytes.count).text == "a b&#31; &#x1F;")
+    let bytes = Array("a&#32;b&#31;&#x20;&#x1F;".utf8)[...]
+    #expect(ExportText(bytes.span, 0..<bytes.count).text == "a b&#31; &#x1F;")
   }
 
   @Test func `two bytes at the end that do not begin a tag count as malformed, not as cut off`()
@@ -78,8 +78,8 @@ import Testing
   }
 
   @Test func `a number without a number sign is not a character reference`() {
-    let bytes = Array("a&165;b&ax41;".utf8)
-    #expect(ExportText(bytes[...].span, 0..<bytes.count).text == "a&165;b&ax41;")
+    let bytes = Array("a&165;b&ax41;".utf8)[...]
+    #expect(ExportText(bytes.span, 0..<bytes.count).text == "a&165;b&ax41;")
   }
 
   @Test(arguments: [62, 63, 64, 100])

@@ -11,14 +11,14 @@ import Testing
   /// Returns a reader that has received a whole file at once.
   private static func reader(_ text: String) -> HealthExportReader {
     var reader = HealthExportReader()
-    reader.append(Array(text.utf8)[...].span)
+    reader.append(text.utf8)
     reader.finish()
     return reader
   }
 
   private static func text(_ raw: String) -> String {
-    let bytes = Array(raw.utf8)
-    return ExportText(bytes[...].span, 0..<bytes.count).text
+    let bytes = Array(raw.utf8)[...]
+    return ExportText(bytes.span, 0..<bytes.count).text
   }
 
   @Test(arguments: [
@@ -61,7 +61,7 @@ import Testing
     ]
     var reader = HealthExportReader()
     for piece in pieces {
-      reader.append(Array(piece.utf8)[...].span)
+      reader.append(piece.utf8)
       #expect(try reader.next() == nil)
     }
     reader.finish()
@@ -122,7 +122,7 @@ import Testing
   @Test func `four bytes are enough to detect a gzip file`() {
     let start: [UInt8] = [0x1F, 0x8B, 8, 0]
     var reader = HealthExportReader()
-    reader.append(start[...].span)
+    reader.append(start)
     #expect(throws: HealthExportError.disguised(.gzip)) { try reader.next() }
   }
 
@@ -133,8 +133,8 @@ import Testing
   }
 
   @Test func `a type definition at the beginning shows an export`() {
-    let start = Array("<!DOCTYPE HealthData [".utf8)
-    let isExport = HealthExportReader.isExport(start[...].span)
+    let start = Array("<!DOCTYPE HealthData [".utf8)[...]
+    let isExport = HealthExportReader.isExport(start.span)
     #expect(isExport)
   }
 

@@ -8,8 +8,8 @@ import Testing
   private static func number(_ texts: [String], by names: inout ExportNames) -> [UInt16] {
     var numbers: [UInt16] = []
     for text in texts {
-      let bytes = Array(text.utf8)
-      numbers.append(names.number(bytes[...].span, 0..<bytes.count))
+      let bytes = Array(text.utf8)[...]
+      numbers.append(names.number(bytes.span, 0..<bytes.count))
     }
     return numbers
   }

@@ -17,8 +17,8 @@ import Testing
   @Test(arguments: 0..<100)
   func `a text and its beginning have numbers of their own`(round: Int) {
     let numbers = Self.numbers(round) { number, names in
-      let bytes = Array("\(10_000_000 + number)\(20_000_000 + number)".utf8)
-      return [16, 8].map { names.number(bytes[...].span, 0..<$0) }
+      let bytes = Array("\(10_000_000 + number)\(20_000_000 + number)".utf8)[...]
+      return [16, 8].map { names.number(bytes.span, 0..<$0) }
     }
     #expect(numbers == Array(0..<200))
   }
@@ -26,9 +26,9 @@ import Testing
   @Test(arguments: 0..<100)
   func `a device and a plain text of the same bytes have numbers of their own`(round: Int) {
     let numbers = Self.numbers(round) { number, names in
-      let bytes = Array("<<HKDevice: 0x1>, name:\(number)>".utf8)
-      let plain = names.number(bytes[...].span, 0..<bytes.count)
-      return [plain, names.number(bytes[...].span, 0..<bytes.count, as: .device)]
+      let bytes = Array("<<HKDevice: 0x1>, name:\(number)>".utf8)[...]
+      let plain = names.number(bytes.span, 0..<bytes.count)
+      return [plain, names.number(bytes.span, 0..<bytes.count, as: .device)]
     }
     #expect(numbers == Array(0..<200))
   }
@@ -42,10 +42,10 @@ import Testing
   }
 
   @Test func `the count of repaired texts continues after the names are cleared`() {
-    let bytes = Array("a\u{01}".utf8)
+    let bytes = Array("a\u{01}".utf8)[...]
     var names = ExportNames()
     for _ in 0..<2 {
-      let number = names.number(bytes[...].span, 0..<bytes.count)
+      let number = names.number(bytes.span, 0..<bytes.count)
       #expect(number == 0)
       names.begin()
     }
@@ -54,9 +54,9 @@ import Testing
   }
 
   @Test func `an empty text has no number`() {
-    let bytes = Array("a".utf8)
+    let bytes = Array("a".utf8)[...]
     var names = ExportNames()
-    let number = names.optionalNumber(bytes[...].span, 1..<1)
+    let number = names.optionalNumber(bytes.span, 1..<1)
     #expect(number == HealthRow.none)
     #expect(names.names == [])
   }

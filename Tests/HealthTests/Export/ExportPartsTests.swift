@@ -7,20 +7,20 @@ import Testing
 /// Tests of texts, and of dates and numbers, which are compared with the results of slower parsers.
 @Suite struct ExportPartsTests {
   private func date(_ text: String) -> Timestamp? {
-    let bytes = Array(text.utf8)
+    let bytes = Array(text.utf8)[...]
     var time = ExportTime()
-    return time.read(bytes[...].span, 0..<bytes.count)
+    return time.read(bytes.span, 0..<bytes.count)
   }
 
   private func number(_ text: String) -> Double? {
-    let bytes = Array(text.utf8)
-    return ExportNumber.read(bytes[...].span, 0..<bytes.count)
+    let bytes = Array(text.utf8)[...]
+    return ExportNumber.read(bytes.span, 0..<bytes.count)
   }
 
   /// Returns the text that is read from the first bytes of a value.
   private func value(_ text: String, upTo end: Int) -> String {
-    let bytes = Array(text.utf8)
-    return ExportText(bytes[...].span, 0..<end).text
+    let bytes = Array(text.utf8)[...]
+    return ExportText(bytes.span, 0..<end).text
   }
 
   @Test func `a reference ends within its value`() {
@@ -84,8 +84,8 @@ import Testing
   func `a day that differs from the previous one in one digit is read correctly`(_ other: String) {
     var time = ExportTime()
     for day in ["2017-11-07", other, "2017-11-07"] {
-      let bytes = Array("\(day) 10:05:13 +0000".utf8)
-      #expect(time.read(bytes[...].span, 0..<25) == RFC3339.parse("\(day)T10:05:13Z"))
+      let bytes = Array("\(day) 10:05:13 +0000".utf8)[...]
+      #expect(time.read(bytes.span, 0..<25) == RFC3339.parse("\(day)T10:05:13Z"))
     }
   }
 
@@ -93,9 +93,9 @@ import Testing
     var time = ExportTime()
     for day in stride(from: -25_567, to: 47_482, by: 1) {
       let text = ExportWriter.day(day)
-      let bytes = Array("\(text) 01:02:03 +0000".utf8)
+      let bytes = Array("\(text) 01:02:03 +0000".utf8)[...]
       let wanted = Timestamp(nanoseconds: (Int64(day) * 86_400 + 3_723) * 1_000_000_000)
-      #expect(time.read(bytes[...].span, 0..<25) == wanted, "\(text)")
+      #expect(time.read(bytes.span, 0..<25) == wanted, "\(text)")
     }
   }
 

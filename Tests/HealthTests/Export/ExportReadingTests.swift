@@ -129,7 +129,7 @@ import Testing
         + "durationUnit=\"s\" \(dates)/>"
     }
     var reader = HealthExportReader()
-    reader.append(Array(("<HealthData>" + workouts.joined() + "</HealthData>").utf8)[...].span)
+    reader.append(("<HealthData>" + workouts.joined() + "</HealthData>").utf8)
     reader.finish()
     var counts: [Int] = []
     while let batch = try reader.next() {
@@ -145,7 +145,7 @@ import Testing
     func fingerprint(_ value: Int) throws -> HealthFingerprint {
       var reader = HealthExportReader()
       let text = "<HealthData>\(Export.record("value=\"\(value)\""))</HealthData>"
-      reader.append(Array(text.utf8)[...].span)
+      reader.append(text.utf8)
       reader.finish()
       var fingerprint = HealthFingerprint()
       while let batch = try reader.next() { fingerprint.add(batch) }

@@ -68,7 +68,7 @@ import Testing
     let end = Array(">".utf8)
     var reader = HealthExportReader()
     for piece in [start, tag, end] {
-      reader.append(piece[...].span)
+      reader.append(piece)
       #expect(try reader.next() == nil)
     }
     reader.finish()
@@ -83,11 +83,11 @@ import Testing
     let head = "<!DOCTYPE HealthData ["
     let start = Array((head + "<!--" + String(repeating: "x", count: 252)).utf8)
     var reader = HealthExportReader()
-    reader.append(start[...].span)
+    reader.append(start)
     let first = try reader.next()
     #expect(reader.counts.bytes == head.utf8.count)
     let more: [UInt8] = [UInt8(ascii: "x")]
-    reader.append(more[...].span)
+    reader.append(more)
     let second = try reader.next()
     // The last two bytes may be the beginning of the comment's end.
     #expect(reader.counts.bytes == head.utf8.count + 255)
@@ -294,7 +294,7 @@ import Testing
       }
     }
     var reader = HealthExportReader()
-    reader.append(start[...].span)
+    reader.append(start)
     reader.finish()
     for _ in 0..<2 {
       #expect(throws: HealthExportError.disguised(disguise)) { try reader.next() }
@@ -309,7 +309,8 @@ import Testing
 
   @Test func `the beginning of a file shows whether the file is an export`() {
     func isExport(_ text: String) -> Bool {
-      HealthExportReader.isExport(Array(text.utf8)[...].span)
+      let start = Array(text.utf8)[...]
+      return HealthExportReader.isExport(start.span)
     }
     #expect(isExport("<?xml version=\"1.0\"?>\n<!DOCTYPE HealthData ["))
     #expect(isExport("<HealthData locale=\"ja\">"))

@@ -130,7 +130,8 @@ import Testing
     let chunk = octets("400\r\n" + String(repeating: "x", count: 0x400) + "\r\n")
     var most = 0
     for piece in [head] + [[UInt8]](repeating: chunk, count: 20) {
-      if areSpans { unsafe reader.receive(piece[...].span.bytes) } else { reader.receive(piece) }
+      let slice = piece[...]
+      if areSpans { unsafe reader.receive(slice.span.bytes) } else { reader.receive(piece) }
       #expect(reader.next() == nil)
       most = max(most, Self.held(reader) ?? .max)
     }
@@ -145,7 +146,8 @@ import Testing
     #expect(reader.bufferedBytes == 0)
     let more = octets("and more")
     reader.receive(more)
-    unsafe reader.receive(more[...].span.bytes)
+    let slice = more[...]
+    unsafe reader.receive(slice.span.bytes)
     #expect(reader.bufferedBytes == 0)
   }
 

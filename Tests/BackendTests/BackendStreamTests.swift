@@ -148,7 +148,7 @@ import Testing
     try await BackendRig.run {
       $0.policy.pingInterval = .milliseconds(50)
       // The wait leaves enough time for the responsive client to answer on a busy machine.
-      $0.policy.pongWait = .seconds(60)
+      $0.policy.pongWait = .seconds(15)
     } _: { rig in
       let silent = try await rig.follower("eve")
       let lively = try await rig.follower()

@@ -2,8 +2,11 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tests of the page on which policies are tried out with a fleet, in a headless browser.
+/// Tests of the page on which policies are tried out with a fleet, in a headless browser. The page is
+/// compiled for two minutes.
 @Suite(
+  .enabled(
+    if: PlayedSeeds.areAll, "part of make nightly, and of scripts/test --checks playground"),
   .enabled(if: Playground.canBuild, "the toolchain has no standard library for WebAssembly"),
   .enabled(
     if: PageCheck.isInstalled, "\(PageCheck.remedy)"),

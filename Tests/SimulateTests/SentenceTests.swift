@@ -116,10 +116,11 @@ private struct Sentences {
   /// The number of values of each case whose sentences were looked at.
   private var counts: [String: Int] = [:]
 
-  mutating func add(_ value: Any, _ say: String) {
+  mutating func add(_ value: Any, _ say: @autoclosure () -> String) {
     let name = CaseName.of(value)
-    guard counts[name, default: 0] < 500 else { return }
+    guard counts[name, default: 0] < 100 else { return }
     counts[name, default: 0] += 1
+    let say = say()
     examples[name] = say
     if !Self.isPlain(say) { wrong[name] = say }
   }

@@ -17,14 +17,14 @@ import Testing
     for environment in [["SWIFT_DETERMINISTIC_HASHING": "1"], [:], [:]] {
       for jobs in ["1", "3"] {
         let outcome = try await run(
-          "--seeds", "1..12", "--jobs", jobs, "--json", environment: environment)
+          "--seeds", "1..2", "--jobs", jobs, "--json", environment: environment)
         runs.append(try outcome.output.map(Self.withoutWallTime))
       }
       let trace = try await run(
         "--seeds", "5", "--server", "plain", "--trace", "--verbose", environment: environment)
       runs.append(trace.output)
     }
-    #expect(runs[0].last?.contains("\"runs\":24") == true)
+    #expect(runs[0].last?.contains("\"runs\":4,") == true)
     #expect(runs[2].count > 20)
     for index in runs.indices.dropFirst(3) { #expect(runs[index] == runs[index - 3]) }
     #expect(runs[0] == runs[1])

@@ -115,7 +115,7 @@ import Testing
 
   @Test func `all runs are counted, with or without a plan to shrink`() async throws {
     try await CommandProcess.scratch { directory in
-      let call = ["simulate", "message-stream", "--seeds", "1..12", "--jobs", "3", "--json"]
+      let call = ["simulate", "message-stream", "--seeds", "1..2", "--jobs", "3", "--json"]
       let shrink = ["--shrink", "--corpus", directory + "/plan.json"]
       var sums: [String] = []
       for arguments in [call, call + shrink] {
@@ -124,7 +124,7 @@ import Testing
         let sum = try #require(outcome.output.last)
         sums.append(sum.replacing(/"(wallSeconds|simulatedSecondsPerSecond)":[^,}]*/, with: ""))
       }
-      #expect(sums[0].contains(#""runs":24,"#))
+      #expect(sums[0].contains(#""runs":4,"#))
       #expect(sums[0] == sums[1])
     }
   }

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastMessageStream
+import HoldfastTestKit
 import HoldfastWire
 import HoldfastLinkChecks
 import HoldfastWorlds
@@ -39,7 +40,7 @@ import Testing
   }
 
   /// Posts, absences, kills, crashes and removals, drawn from a seed.
-  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  @Test(arguments: PlayedSeeds.of(1...30))
   func `nothing is missed without a gap, whenever messages are removed`(seed: UInt64) {
     var draw = RandomSource(seed: seed)
     func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &draw) }

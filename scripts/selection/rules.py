@@ -52,7 +52,7 @@ RULES = {
     "scripts/peer-runs": "peers:session_cases",
     "scripts/peers": "make:peers",
     "scripts/picture": "",
-    "scripts/playground*": "HerdTests=PlaygroundTests",
+    "scripts/playground*": "playground HerdTests=PlaygroundTests",
     "scripts/sanitize": "make:sanitize",
     "scripts/selection/*": "",
     "scripts/setup": "",
@@ -64,6 +64,7 @@ RULES = {
     "Sources/LinkChecks/*": "make:sim",
     "Sources/Simulat*": "make:sim",
     "Benchmarks/*": "make:bench",
+    "Benchmarks/Herd/*": "playground HerdTests=PlaygroundTests",
     # Web pages.
     "Web/built/*": "ServerCoreTests=PageTests",
     "Web/charts/*": "page:check_app.py",
@@ -71,9 +72,9 @@ RULES = {
     "Web/home/*": "ServerCoreTests",
     "Web/oauth/*": "page:check_oauth.py",
     "Web/picture/*": "page:check_lab.py page:check_picture.py page:check_simulated.py",
-    "Web/playground/*": "page:check_playground.py",
+    "Web/playground/*": "playground HerdTests=PlaygroundTests",
     "Web/shared/*": "page:check_app.py page:check_dashboard.py page:check_lab.py "
-                    "page:check_oauth.py page:check_picture.py page:check_playground.py",
+                    "page:check_oauth.py page:check_picture.py playground HerdTests=PlaygroundTests",
     # Apps.
     "Apple/*": "apple-check:ios",
     "Examples/App/*": "example",

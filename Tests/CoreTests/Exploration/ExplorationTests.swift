@@ -21,10 +21,10 @@ struct ExplorationTests {
     return try policy.setting(changes)
   }
 
-  /// All presets, or one of them in a run without all seeds.
+  /// All presets and the narrow policy, or one preset in a run without all seeds.
   private static let explored =
-    (PlayedSeeds.areAll ? LinkPolicy.presets.map(\.name) : [LinkPolicy.messageStream.name])
-    + ["narrow"]
+    PlayedSeeds.areAll
+    ? LinkPolicy.presets.map(\.name) + ["narrow"] : [LinkPolicy.messageStream.name]
 
   @Test(arguments: explored)
   func `every reachable state and transition of a preset satisfies the guarantees of a link`(

@@ -12,13 +12,14 @@ STRICT = --explicit-target-dependency-import-check error
 # the compiler's time.
 UNINDEXED = --disable-index-store
 # Whole modules take three quarters of the compiler's time. Without -num-threads the package manager misses
-# the objects of each file.
-WHOLE = -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2
+# the objects of each file. The last two options leave out what the compiler says of each whole module.
+WHOLE = -Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -disable-batch-mode -Xswiftc -suppress-remarks
 # The verifier of LLVM, which looks for faults of the compiler, takes a third of an unoptimized build.
 UNVERIFIED = -Xswiftc -Xfrontend -Xswiftc -disable-llvm-verify
 # The options of unoptimized builds. Builds in one folder need the same options, else they compile
 # everything again.
-DEBUG = $(UNINDEXED) $(STRICT) $(WHOLE) $(UNVERIFIED)
+FAST = $(UNINDEXED) $(WHOLE) $(UNVERIFIED)
+DEBUG = $(STRICT) $(FAST)
 # Released programs are stripped. Installed programs contain the Swift runtime, so that they run on a
 # machine without a toolchain.
 RELEASE = $(SWIFT) build -c release $(STRICT) -Xlinker -s
@@ -80,13 +81,13 @@ LINTED ?= Package.swift Sources Tests Benchmarks Apple Examples
 lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive $(LINTED)
 
-# Without debug information, and in a folder of its own, so that neither this build nor that of the
-# tests compiles the other's work again.
+# Without debug information and checked imports, and in a folder of its own, so that neither this build
+# nor that of the tests compiles the other's work again.
 DEMO = .build/demo
 demo: $(PROGRAMS_STAMP) ## shows on this machine that a link survives faults
 	@test -x $(DEMO)/debug/holdfast || echo "demo: building holdfast without optimization," \
 	  "which takes about 3 minutes on two cores; make install builds the optimized program"
-	$(SWIFT) build --product holdfast $(DEBUG) -debug-info-format none --scratch-path $(DEMO)
+	$(SWIFT) build --product holdfast $(FAST) -debug-info-format none --scratch-path $(DEMO)
 	$(DEMO)/debug/holdfast demo
 
 PREFIX ?= /usr/local

@@ -206,9 +206,11 @@ struct ClusterTests {
   @Test func `a node whose lease ended before a move does not come back after it`() async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()
-    let node = try await database.node(in: scratch("a"), name: "paused")
+    // As at a real node, its secrets differ from those of a mover, which has none. A node that comes
+    // back before the mover has a lease then removes the mover's row.
+    let node = try await database.node(in: scratch("a"), name: "paused", secrets: [1])
     var mover: DatabaseNode?
-    // The node may renew its lease between the two.
+    // The node may renew its lease, or come back, before the mover has a lease.
     for _ in 0..<20 where mover == nil {
       try database.execute(
         "UPDATE nodes SET lease_until = now() - interval '1 s' WHERE NOT moves")

@@ -2,6 +2,7 @@ import Foundation
 import HoldfastBackend
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastTestKit
 import HoldfastWire
 import Testing
 
@@ -10,6 +11,8 @@ import Testing
     async throws
   {
     try await BackendRig.run {
+      // The kernel may give a port that it selected to another test after the stop.
+      $0.port = TestPort.random()
       $0.policy.drainGrace = .milliseconds(100)
       ($0.policy.closeWait, $0.policy.drainLimit) = (.seconds(3_600), .seconds(3_600))
     } _: { rig in

@@ -124,10 +124,7 @@ struct BottleCommandTests {
       (["settings", "no-shake"], "done"), (["configure", "412.5", "2500"], "done"),
       (["calibrate", "start"], "done"),
     ] {
-      let phone = try BottlePhone(scratch, arguments)
-      let name = try await phone.next { $0["result"] as? String }
-      #expect(name == result, "\(arguments)")
-      #expect(try await phone.rest().status == 0)
+      #expect(try await bottle.result(of: arguments, in: scratch) == result, "\(arguments)")
     }
     #expect(await bottle.quit() == 0)
   }

@@ -59,7 +59,7 @@ test: lint build ## checks the style and iOS, builds an app, and runs every test
 OPTIMIZED = .build/optimized
 test-optimized: export HOLDFAST_OPTIMIZE = 1
 test-optimized: export HOLDFAST_SEEDS = all
-test-optimized: setup
+test-optimized: setup ## runs every test with all seeds and optimized modules
 	$(SWIFT) build --build-tests $(DEBUG) --scratch-path $(OPTIMIZED)
 	@SWIFT="$(SWIFT)" scripts/test --checks none \
 	  --program $(OPTIMIZED)/debug/HoldfastPackageTests.xctest

@@ -37,6 +37,9 @@ class Choice:
         if owner and not fnmatch.fnmatchcase(path, "Sources/*.docc/*"):
             known = True
             self.use(owner, path)
+            if owner in self.manifest.shipped:
+                for check in ("apple-check:ios", "example"):
+                    self.check(check, path, "for a product that apps use")
         for pattern, line in words.items():
             for word in line.split():
                 self.word(word, path, pattern)
@@ -44,12 +47,12 @@ class Choice:
             known = True
             self.add(suite, tests, path, "which reads it")
         if path.startswith(PAGES):
-            known = True
             for name in filter(CHECK.match, self.readers.importers(path)):
+                known = True
                 self.page(name + ".py", path, "which runs it")
-        if path.startswith(PEER_FOLDER):
+        if path.startswith(PEER_FOLDER) and (peers := self.readers.importers(path) & set(all_peers())):
             known = True
-            self.run_peers(self.readers.importers(path) & set(all_peers()), path, "which use it")
+            self.run_peers(peers, path, "which use it")
         if not known:
             self.unknown.append(path)
             self.need_everything(path, "no target and no rule has it")

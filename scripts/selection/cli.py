@@ -2,8 +2,8 @@
 import argparse
 import json
 import os
-import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -24,7 +24,7 @@ def git(*words):
     """Returns the lines that git prints, or with -z the paths."""
     # A container may run this as another user than the owner of the files.
     done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=ROOT, capture_output=True,
-                          text=True, check=False)
+                          text=True, errors="surrogateescape", check=False)
     if done.returncode:
         said = done.stderr.strip() or "it finds nothing; name BASE, a commit with which to compare"
         raise SystemExit(f"check: git {' '.join(words)}: {said}")
@@ -36,12 +36,20 @@ def base_of(given):
     if given:
         return git("rev-parse", "--verify", given + "^{commit}")[0]
     head = git("rev-parse", "HEAD")[0]
-    for main in ("main", "origin/main"):
-        if git("branch", "--all", "--list", main, "remotes/" + main):
-            base = git("merge-base", main, head)[0]
-            if base != head:
-                return base
-    return head if git("status", "--porcelain") else git("rev-parse", "HEAD~1")[0]
+    found = [main for main in ("main", "origin/main")
+             if git("branch", "--all", "--list", main, "remotes/" + main)]
+    if not found:
+        raise SystemExit("check: there is no branch main or origin/main; name BASE, the commit before the change")
+    for main in found:
+        base = git("merge-base", main, head)[0]
+        if base != head:
+            return base
+    if git("status", "--porcelain"):
+        return head
+    earlier = git("rev-list", "--max-count=2", "HEAD")[1:]
+    if not earlier:
+        raise SystemExit("check: nothing has changed, and this clone has no earlier commit; name BASE")
+    return earlier[0]
 
 
 def changed_since(base):
@@ -58,8 +66,10 @@ def all_paths(*which):
 
 def choice_for(paths, base):
     """Returns what a change of some paths since a commit needs."""
+    if not os.path.exists(os.path.join(ROOT, "Package.swift")):
+        raise SystemExit("check: Package.swift is gone: git restore Package.swift")
     manifest = Manifest(text("Package.swift"))
-    choice = Choice(manifest, Readers(manifest, all_paths("--others")))
+    choice = Choice(manifest, Readers(manifest, all_paths("--others"), gone=paths))
     older = None
     if "Package.swift" in paths:
         older = Manifest("\n".join(git("show", f"{base}:Package.swift")))
@@ -73,11 +83,6 @@ def choice_for(paths, base):
         if not (older and older.owner(path) and not os.path.exists(os.path.join(ROOT, path))
                 and not manifest.owner(path)):
             choice.change(path)
-    offered = [path for path in paths if path.startswith("Sources/")
-               and manifest.owner(path) in manifest.offered()]
-    if offered and any(re.match(r"[+-].*\bpublic\b", line)
-                       for line in git("diff", "-U0", "--no-renames", base, "--", *offered)):
-        choice.check("example", offered[0], "a public name of a product")
     return choice
 
 
@@ -92,7 +97,9 @@ def commands(choice, paths):
     if choice.everything:
         return [["make", "test"]]
     suites = ",".join(sorted(choice.suites))
-    style = [] if choice.all_styles else [f"LINTED={' '.join(map(shlex.quote, styled(paths)))}"]
+    # Make reads a dollar sign as the beginning of a variable.
+    linted = " ".join(map(shlex.quote, styled(paths))).replace("$", "$$")
+    style = [] if choice.all_styles else [f"LINTED={linted}"]
     steps = ["lint"] * (style != ["LINTED="]) + ["build"]
     tests = ["scripts/test", "--suites", suites]
     for suite, expression in choice.filters().items():
@@ -126,6 +133,8 @@ def main():
     parser.add_argument("--json", action="store_true", help="print what would run as JSON")
     parser.add_argument("--self-test", action="store_true", help="test the rules with all files")
     given = parser.parse_args()
+    # The names of files need not be UTF-8.
+    sys.stdout.reconfigure(errors="surrogateescape")
     if given.self_test:
         return selftest.run(all_paths())
     base = base_of(given.base)
@@ -154,11 +163,14 @@ def main():
 
 
 def run(command, environment):
-    """Runs a command to its end, and returns its status. Ctrl-C reaches the command, too, which
-    ends its own children."""
+    """Runs a command to its end, and returns its status. The command, which ends its own children,
+    gets Ctrl-C from the terminal, and the other signals from here."""
     child = subprocess.Popen(command, cwd=ROOT, env=environment)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: child.terminate())
     try:
-        return child.wait()
+        status = child.wait()
     except KeyboardInterrupt:
         child.wait()
         return 130
+    return 128 - status if status < 0 else status

@@ -32,6 +32,8 @@ class Manifest:
             for dependency in target["dependencies"]:
                 for used, *_ in dependency.values():
                     self.users.setdefault(used, set()).add(name)
+        # The targets that apps get.
+        self.shipped = {name for name in self.targets if self.closure(name) & self.offered()}
 
     def owner(self, path):
         """Returns the target with the longest folder that contains a path."""

@@ -18,7 +18,7 @@ IMPORT = re.compile(r"^ *(?:from|import) (\w+)", re.M)
 
 
 def text(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
         return file.read()
 
 
@@ -52,9 +52,10 @@ class TestFile:
 class Readers:
     """The tests that read a path, and those that start a program."""
 
-    def __init__(self, manifest, paths):
-        self.paths = set(paths)
-        self.folders = {path[:at] for path in paths for at, one in enumerate(path) if one == "/"}
+    def __init__(self, manifest, paths, gone=()):
+        """Reads the sources of all suites. They may still name files that are gone."""
+        self.sources, self.paths = set(paths), {*paths, *gone}
+        self.folders = {path[:at] for path in self.paths for at, one in enumerate(path) if one == "/"}
         # For each path or folder, the suites with their tests that name it; "" is the whole suite.
         self.named = {}
         # For each target of a program, the suites with their tests that start it.
@@ -100,7 +101,7 @@ class Readers:
     def importers(self, path):
         """Returns the names of a Python module and of those in its folder that import it."""
         folder = os.path.dirname(path)
-        modules = {os.path.basename(one)[:-3]: IMPORT.findall(text(one)) for one in self.paths
+        modules = {os.path.basename(one)[:-3]: IMPORT.findall(text(one)) for one in self.sources
                    if os.path.dirname(one) == folder and one.endswith(".py")}
         found = {os.path.basename(path).removesuffix(".py")}
         while True:

@@ -23,6 +23,9 @@ RULES = {
     # Texts. Tests that read a page are found by its name in their sources.
     "*.md": "",
     "docs/*": "",
+    # It runs each command of that page, with the files that the page names.
+    "docs/operations.md": "peers:operations",
+    "CHANGELOG.md": "peers:operations",
     "LICENSE": "",
     "Sources/*.docc/*": "HoldfastTests=ArticleExampleTests",
     # Tools.
@@ -30,7 +33,7 @@ RULES = {
     ".github/*": "",
     ".gitignore": "",
     ".swift-format": "lint",
-    "Makefile": "HoldfastTests=InstallTests",
+    "Makefile": "HoldfastTests=InstallTests peers:operations",
     # Its targets are compared with the former ones.
     "Package.swift": "apple-check:ios",
     "Tests/XCTMain.swift": "",
@@ -50,7 +53,8 @@ RULES = {
     "scripts/mutation/*": "SystemTests=MutantsTests",
     "scripts/mutex-for-tsan.c": "make:sanitize",
     "scripts/peer-runs": "peers:session_cases",
-    "scripts/peers": "make:peers",
+    # Each peer needs what it installs.
+    "scripts/peers": "peers:session_cases",
     "scripts/picture": "",
     "scripts/playground*": "playground HerdTests=PlaygroundTests",
     "scripts/sanitize": "make:sanitize",
@@ -58,12 +62,17 @@ RULES = {
     "scripts/setup": "",
     "scripts/test": "",
     "scripts/times": "",
+    "scripts/wall-clock.c": "HoldfastTests=TortureTests peers:image_client",
     "scripts/torture*": "HoldfastTests=TortureTests",
     "scripts/web": "",
     # Deliberate defects, which the checkers of the worlds must find.
     "Sources/LinkChecks/*": "make:sim",
     "Sources/Simulat*": "make:sim",
+    "Sources/SimulatorCommand/*": "HoldfastTests=InstallTests HoldfastTests=PackagingTests",
     "Benchmarks/*": "make:bench",
+    "Benchmarks/conformance/*": "make:conformance",
+    "Benchmarks/EngineLoop/*": "make:instructions",
+    "Benchmarks/instructions.txt": "make:instructions",
     "Benchmarks/Herd/*": "playground HerdTests=PlaygroundTests",
     # Web pages.
     "Web/built/*": "ServerCoreTests=PageTests",
@@ -82,16 +91,23 @@ RULES = {
     "Sources/Adapters/Apple/*": "apple-check:ios",
     "Sources/HoldfastUI/*": "apple-check:ios",
     # Embedded Swift.
+    "Sources/JSON/*": "playground",
     "Sources/Core/*": "embedded",
     "Sources/Firmware/*": "embedded",
     # What an operator installs.
-    "packaging/*": "",
+    "packaging/*": "peers:operations",
     "packaging/caddy/*": "peers:proxy_caddy",
-    "packaging/debian/*": "peers:operations",
     "packaging/nginx/*": "peers:proxy_nginx",
     "packaging/prometheus/*": "peers:metrics_prometheus",
-    "packaging/systemd/*": "peers:operations+service_manager",
+    "packaging/systemd/*": "peers:service_manager",
+    # Tests that share files with others.
+    "Tests/BackendTests/MCP/SDK/*": "peers:cluster_torture",
     "Tests/HoldfastTests/Peers/*": "peers:session_cases",
+    "Tests/Pages/check_playground.py": "playground",
+    "Tests/Pages/pages.py": "playground",
+    "Tests/Pages/requirements.txt": "page:check_app.py page:check_dashboard.py page:check_lab.py "
+                                    "page:check_oauth.py page:check_picture.py",
+    "Tests/Peers/uploads.py": "HoldfastTests=TortureTests",
 }
 
 BOTTLE = "peers:bottle+bottle_phone"

@@ -47,7 +47,7 @@ def files(manifest, readers, paths):
         choice = chosen(manifest, readers, path)
         if choice.unknown:
             yield f"{path} has no target and no rule: add one to scripts/selection/rules.py"
-        if path.startswith("Tests/Pages/") and path.endswith(".py") and len(choice.suites) == 1:
+        if path.startswith("Tests/Pages/") and len(choice.suites) == 1:
             yield f"no suite runs {path} of those that name its script"
         if path.startswith("Tests/Peers/") and not choice.peers:
             yield f"no peer of scripts/peer-runs uses {path}"
@@ -80,10 +80,10 @@ def choices(manifest, readers, paths):
                            "HoldfastTests": "(ArticleExampleTests|ReadmeExampleTests)"}, []),
             ("docs/decisions/README.md", {}, []),
             (first("Sources/Holdfast/*.docc/*.md"), {"HoldfastTests": "ArticleExampleTests"}, []),
-            ("scripts/wall-clock.c", {"HoldfastTests": "CommandProgramTests"}, []),
+            ("scripts/wall-clock.c", {"HoldfastTests": "(CommandProgramTests|TortureTests)"}, ["peers:image_client"]),
             ("Tests/Pages/check_oauth.py", {"BackendTests": ANY}, []),
             ("Tests/Peers/bottle.py", {}, ["peers:bottle"]),
-            ("Tests/Peers/uploads.py", {}, ["peers:admin_client+cluster_client+cluster_torture+health_client+"
+            ("Tests/Peers/uploads.py", {"HoldfastTests": "TortureTests"}, ["peers:admin_client+cluster_client+cluster_torture+health_client+"
                                             "identity_client+image_client+message_client+operations"]),
             (first("Benchmarks/Bench/*.swift"), {"HerdTests": ANY}, []),
             (first("Sources/SimulatorCommand/*.swift"),
@@ -102,9 +102,10 @@ def whole_modules(manifest, readers, first):
     choice = chosen(manifest, readers, first("Sources/Core/*.swift"))
     lacking = manifest.suites - choice.suites.keys() - {"ProtocolsTests"}
     yield from wrong("Sources/Core", set(), lacking)
-    yield from wrong("Sources/Core", ["embedded"], choice.words())
+    yield from wrong("Sources/Core", ["apple-check:ios", "embedded", "example"], choice.words())
     choice = chosen(manifest, readers, first("Sources/Features/Session/*.swift"))
-    yield from wrong("Sources/Features/Session", ["peers:session_cases+session_client+session_server"],
+    yield from wrong("Sources/Features/Session", ["apple-check:ios", "example",
+                                                  "peers:session_cases+session_client+session_server"],
                      choice.words())
     yield from wrong("Sources/Features/Session", (True, False),
                      ("SessionTests" in choice.suites, "CoreTests" in choice.suites))

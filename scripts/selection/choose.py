@@ -36,7 +36,10 @@ class Choice:
         owner, known = self.manifest.owner(path), bool(words)
         if owner and not fnmatch.fnmatchcase(path, "Sources/*.docc/*"):
             known = True
-            self.use(owner, path)
+            if path in self.readers.own:
+                self.add(owner, self.readers.own[path], path, "its own")
+            else:
+                self.use(owner, path)
             if owner in self.manifest.shipped:
                 for check in ("apple-check:ios", "example"):
                     self.check(check, path, "for a product that apps use")

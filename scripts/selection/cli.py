@@ -16,7 +16,8 @@ HELP = """Checks what has changed since BASE, uncommitted and new files included
 Swift files, the build, and the suites and checks that the change needs. `make test` checks everything.
 
 A changed file needs the suites that use its target by the manifest, the tests that name it, and
-what the rules in scripts/selection/rules.py say. Without BASE it is the last commit that main has,
+what the rules in scripts/selection/rules.py say; a file with tests alone needs these, and those that
+use its types. Without BASE it is the last commit that main has,
 too; on main, the last one that origin/main has, or the one before the last."""
 
 

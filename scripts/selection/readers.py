@@ -14,6 +14,9 @@ STARTS = re.compile(r"CommandProcess\.(?:path\b(?!\()|(?:run|start)\((?![^\n]*\b
 NAMES = re.compile(r'(?:\bof: |\bprogram = |path: )"([\w-]+)"')
 TYPE = re.compile(
     r"^(?:@.*[\w)] )?(private )?(?:final )?(struct|enum|class|actor|extension) (`.+?`|\w+)", re.M)
+# A declaration outside of a type that other files may use.
+SHARED = re.compile(r"^(?!private |fileprivate )(?:@\S+ )*(?:\w+ )?"
+                    r"(?:extension|func|let|var|typealias|protocol|operator|macro) ", re.M)
 IMPORT = re.compile(r"^ *(?:from|import) (\w+)", re.M)
 
 
@@ -37,14 +40,19 @@ class TestFile:
                       if "@Test" in source[one.start():end]]
         if re.search(r"^@Test", source, re.M):
             self.tests = [""]
+        # Whether other files can only use the types with tests.
+        self.is_alone = bool(self.tests) and not SHARED.search(source) and all(
+            one[1] or "@Test" in source[one.start():end] for one, end in zip(declared, ends))
+        self.names = [one[3] for one in declared]
         # The types that other files may use.
         self.helpers = [one[3] for one in declared
                         if not one[1] and not (self.tests and one[2] == "extension")]
 
     def tests_among(self, files):
         """Returns the tests in this file, and those in the files that use its types; "" stands for all."""
-        word = re.compile(rf"\b(?:{'|'.join(map(re.escape, self.helpers))})\b")
-        users = [one for one in files if one is not self and self.helpers and word.search(one.source)]
+        types = self.names if self.is_alone else self.helpers
+        word = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, types))})(?!\w)")
+        users = [one for one in files if one is not self and types and word.search(one.source)]
         found = {test for one in users for test in one.tests or [""]} | set(self.tests)
         return found or {""}
 
@@ -60,15 +68,19 @@ class Readers:
         self.named = {}
         # For each target of a program, the suites with their tests that start it.
         self.starters = {}
+        # For each file with tests alone, these tests and those that use them.
+        self.own = {}
         programs = manifest.programs()
         suites = {}
         for path in paths:
             suite = path.endswith(".swift") and path.startswith("Tests/") and manifest.owner(path)
             if suite and suite != ALWAYS:
-                suites.setdefault(suite, []).append(TestFile(text(path)))
+                suites.setdefault(suite, {})[path] = TestFile(text(path))
         for suite, files in suites.items():
-            for file in files:
-                self.read(suite, file, files, programs)
+            for path, file in files.items():
+                if file.is_alone:
+                    self.own[path] = file.tests_among(files.values())
+                self.read(suite, file, files.values(), programs)
 
     def read(self, suite, file, files, programs):
         """Adds what a file of a suite reads and starts."""

@@ -73,7 +73,10 @@ def choices(manifest, readers, paths):
         return next(iter(fnmatch.filter(paths, pattern)), pattern)
 
     for path, suites, words in [
-            (first("Tests/CoreTests/*.swift"), {"CoreTests": None}, []),
+            ("Tests/CoreTests/Exploration/Explorer.swift", {"CoreTests": None}, []),
+            ("Tests/HoldfastTests/DemoPictureTests.swift", {"HoldfastTests": "DemoPictureTests"}, []),
+            ("Tests/HoldfastTests/DemoRunTests.swift",
+             {"HoldfastTests": "(DemoClusterTests|DemoRunTests)"}, []),
             ("docs/policies.md", {"CoreTests": "PolicyPageTests"}, []),
             ("docs/bottle.md", {"HoldfastTests": "PageExampleTests"}, []),
             ("README.md", {"AppleLaunchTests": "ExampleAppTests",

@@ -138,7 +138,7 @@ SIMULATE = .build/release/holdfast-sim simulate
 sim: $(PROGRAMS_STAMP) ## plays every deliberate defect and seeds of every world; SEEDS=A..B (1..2600)
 	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --break all
-	$(SIMULATE) all --preset all --run-limit 30m --seeds $(or $(SEEDS),1..2600) --html .build
+	$(SIMULATE) all --preset all --seeds $(or $(SEEDS),1..2600) --html .build
 
 nightly: setup ## runs all that takes longer, in parts of at most two hours; PART=sim for one
 	@SWIFT="$(SWIFT)" scripts/nightly $(PART)

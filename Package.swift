@@ -740,7 +740,7 @@ func chosen(_ targets: [Target]) -> [Target] {
   // line, with the path that the target names.
   let unknown = names.filter { !suites.contains($0) }.map { name in
     Target.testTarget(
-      name: name, path: "(no suite; the suites are \(suites.joined(separator: ", ")))")
+      name: name, path: "(HOLDFAST_SUITES: the suites are \(suites.joined(separator: ", ")))")
   }
   return targets.filter { $0.type != .test || names.contains($0.name) } + unknown
 }

@@ -41,7 +41,7 @@ enum SimulateParameters {
     "the number of runs at the same time; it does not change the result")
 
   static let runLimit = Parameter.option(
-    "run-limit", .duration(.milliseconds(100) ... .seconds(86_400)), default: .seconds(60),
+    "run-limit", .duration(.milliseconds(100) ... .seconds(86_400)), default: .seconds(600),
     "end with a failure that names the seed when one run takes longer")
 
   static let trace = Parameter.flag("trace", "print the trace of one seed, line by line")

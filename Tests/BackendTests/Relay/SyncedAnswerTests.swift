@@ -71,6 +71,15 @@ import Testing
         ] : nil)
   }
 
+  /// Repeats a request until it is answered, since a busy machine may exceed the client's time limit.
+  private static func answered<Answer>(
+    _ ask: () async throws -> Answer
+  ) async throws -> Answer {
+    while true {
+      do { return try await ask() } catch LinkFailure.timeout { continue }
+    }
+  }
+
   /// Runs `body` with a phone that is paired and has two samples of 40 steps.
   private static func run(_ body: (Run, HealthPull) async throws -> Void) async throws {
     let scratch = try Scratch()
@@ -113,7 +122,10 @@ import Testing
   {
     try await Self.run { run, pull in
       try await run.sync()
-      #expect(try await pull.readSynced(of: Secret(Self.secret), zone: .utc) == "ann")
+      let user = try await Self.answered {
+        try await pull.readSynced(of: Secret(Self.secret), zone: .utc)
+      }
+      #expect(user == "ann")
       #expect(try await run.ask() == Self.told(80, synced: false))
       await run.relay.close()
       #expect(try await run.ask() == Self.told(80, synced: true))
@@ -127,16 +139,17 @@ import Testing
   @Test func `the user forbids it to one assistant, or to all`() async throws {
     try await Self.run { run, pull in
       try await run.sync()
-      try await pull.readSynced(of: Secret(Self.secret))
-      let id = try #require(try await pull.assistants().assistants.first?.id)
-      let list = try await pull.assistants(.synced(id, allows: false))
+      _ = try await Self.answered { try await pull.readSynced(of: Secret(Self.secret)) }
+      let known = try await Self.answered { try await pull.assistants() }
+      let id = try #require(known.assistants.first?.id)
+      let list = try await Self.answered { try await pull.assistants(.synced(id, allows: false)) }
       #expect(list.assistants.map(\.readsSynced) == [false])
       // The phone is here, so it answers.
       #expect(try await run.ask() == Self.told(80, synced: false))
-      _ = try await pull.assistants(.synced(id, allows: true))
+      _ = try await Self.answered { try await pull.assistants(.synced(id, allows: true)) }
       await run.relay.close()
       #expect(try await run.ask() == Self.told(80, synced: true))
-      #expect(try await pull.readSynced(of: nil) == nil)
+      #expect(try await Self.answered { try await pull.readSynced(of: nil) } == nil)
     }
   }
 

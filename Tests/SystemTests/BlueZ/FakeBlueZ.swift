@@ -95,8 +95,11 @@ actor FakeBlueZ {
 
   private func begin() throws {
     try bus.own(BlueZName.service)
-    let source = DispatchSource.makeReadSource(fileDescriptor: bus.descriptor, queue: queue)
+    // A copy, because the source may use its descriptor after the bus has closed its own.
+    let copy = fcntl(bus.descriptor, F_DUPFD_CLOEXEC, 0)
+    let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: queue)
     source.setEventHandler { [weak self] in self?.assumeIsolated { $0.serve() } }
+    source.setCancelHandler { Glibc.close(copy) }
     source.activate()
     self.source = source
     serve()

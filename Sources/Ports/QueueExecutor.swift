@@ -5,8 +5,13 @@ import Synchronization
 /// An executor that runs actors on a separate serial queue, so that disk I/O does not block other
 /// tasks.
 public final class QueueExecutor: SerialExecutor {
+  private enum Work {
+    case job(UnownedJob)
+    case block(@Sendable () -> Void)
+  }
+
   private struct Waiting {
-    var jobs: [UnownedJob] = []
+    var work: [Work] = []
     /// Whether a call of `runJobs` will follow, or is in progress.
     var isScheduled = false
     var counters = ThreadCounters()
@@ -29,12 +34,21 @@ public final class QueueExecutor: SerialExecutor {
   package var counters: ThreadCounters { waiting.withLock(\.counters) }
 
   /// Adds a job. Jobs run in order, but a job may run before a block that was added to the queue
-  /// earlier.
+  /// itself earlier.
   public func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    add(.job(UnownedJob(job)))
+  }
+
+  /// Adds a block, which runs on the queue, behind the jobs that were added before it, and before
+  /// those that are added after it.
+  package func async(_ block: @escaping @Sendable () -> Void) {
+    add(.block(block))
+  }
+
+  private func add(_ work: Work) {
     retained {
       let mustSchedule = waiting.withLock { waiting in
-        waiting.jobs.append(job)
+        waiting.work.append(work)
         waiting.counters.jobs += 1
         let mustSchedule = !waiting.isScheduled
         waiting.isScheduled = true
@@ -64,15 +78,20 @@ public final class QueueExecutor: SerialExecutor {
 
   /// Runs the jobs that wait, and those that they queue.
   private func runJobs() {
-    var jobs: [UnownedJob] = []
+    var taken: [Work] = []
     for _ in 0..<Self.mostRounds {
       waiting.withLock { waiting in
-        swap(&jobs, &waiting.jobs)
-        waiting.isScheduled = !jobs.isEmpty
+        swap(&taken, &waiting.work)
+        waiting.isScheduled = !taken.isEmpty
       }
-      guard !jobs.isEmpty else { return }
-      for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
-      jobs.removeAll(keepingCapacity: true)
+      guard !taken.isEmpty else { return }
+      for work in taken {
+        switch work {
+        case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        case .block(let block): block()
+        }
+      }
+      taken.removeAll(keepingCapacity: true)
     }
     // `isScheduled` is still set.
     queue.async { self.runJobs() }

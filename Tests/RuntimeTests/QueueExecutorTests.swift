@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct QueueExecutorTests {
   private actor Counter {
-    private let executor: QueueExecutor
-    private(set) var count = 0
+    let executor: QueueExecutor
+    var count = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
@@ -15,7 +15,16 @@ import Testing
       executor = QueueExecutor(queue)
     }
 
-    func add() { count += 1 }
+    /// Adds 1, and returns the sum.
+    @discardableResult func add() -> Int {
+      count += 1
+      return count
+    }
+
+    /// Waits until the executor has received a number of jobs and blocks.
+    nonisolated func hasQueued(_ number: UInt64) async {
+      while executor.counters.jobs < number { await Task.yield() }
+    }
   }
 
   @Test func `a block on the queue is isolated to the actor, like its jobs`() async {
@@ -24,6 +33,19 @@ import Testing
     await counter.add()
     let count = queue.sync { counter.assumeIsolated { $0.count } }
     #expect(count == 1)
+  }
+
+  @Test func `a block and the jobs around it run in the order in which they were added`() async {
+    let queue = DispatchQueue(label: "test")
+    let counter = Counter(queue)
+    queue.suspend()
+    async let before = counter.add()
+    await counter.hasQueued(1)
+    counter.executor.async { counter.assumeIsolated { $0.count *= 10 } }
+    async let after = counter.add()
+    await counter.hasQueued(3)
+    queue.resume()
+    #expect(await [before, after] == [1, 11])
   }
 
   @Test func `code on another queue is not isolated, and traps`() async {

@@ -17,7 +17,7 @@ import HoldfastPorts
     private typealias Answer = CheckedContinuation<Result<[UInt8], LinkFailure>, Never>
 
     let queue = DispatchQueue(label: "holdfast.bluez")
-    private let executor: QueueExecutor
+    let executor: QueueExecutor
     private let standby: @Sendable (BlueZStandby?) -> Void
     private var radio: BlueZRadio
     private var deliver: (@Sendable (CentralEvent) -> Void)?

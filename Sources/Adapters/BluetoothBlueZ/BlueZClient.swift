@@ -4,6 +4,7 @@
   import HoldfastCore
   import HoldfastFeaturePorts
   import HoldfastLinuxBus
+  import HoldfastPorts
 
   /// A message from BlueZ.
   enum BlueZMessage: Sendable, Equatable {
@@ -67,6 +68,8 @@
   protocol BlueZClient: Actor {
     /// The queue that the actor runs on.
     nonisolated var queue: DispatchQueue { get }
+    /// The executor that runs the actor on the queue.
+    nonisolated var executor: QueueExecutor { get }
     var bus: BlueZBus { get set }
     /// The next time at which the rules have to be called.
     var deadline: Instant? { get }
@@ -75,9 +78,10 @@
   }
 
   extension BlueZClient {
-    /// Runs a job on the queue of the bus.
+    /// Runs a job on the queue of the bus, in order with the actor's other jobs: a request does not
+    /// overtake a cancel, nor a close a reply.
     nonisolated func enqueue(_ job: @escaping @Sendable (isolated Self) -> Void) {
-      queue.async { self.assumeIsolated { job($0) } }
+      executor.async { self.assumeIsolated { job($0) } }
     }
 
     func open() {

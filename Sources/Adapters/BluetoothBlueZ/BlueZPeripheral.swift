@@ -15,7 +15,7 @@ import HoldfastPorts
   /// the daemon is running and the adapter is on.
   package actor BlueZPeripheral: Peripheral, BlueZClient {
     let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
-    private let executor: QueueExecutor
+    let executor: QueueExecutor
     private let deliver: @Sendable (PeripheralEvent) -> Void
     private var server: BlueZServer
     var bus: BlueZBus

@@ -425,8 +425,10 @@
     mutating func updateDiscovery(_ step: inout Step) {
       switch (discovery, wantsDiscovery) {
       case (.off, true): startDiscovery(tries: 1, &step)
-      case (.on, false), (.starting, false): stopDiscovery(&step)
+      case (.on, false): stopDiscovery(&step)
       case (.resting, false): discovery = .off
+      // BlueZ refuses to stop a discovery that it is starting, which would then run for ever.
+      case (.starting, false): return
       case (.off, false), (.on, true), (.starting, true), (.resting, true): return
       }
     }
@@ -469,7 +471,7 @@
         return
       }
       stopDiscovery(&step)
-      startDiscovery(tries: tries + 1, &step)
+      if wantsDiscovery { startDiscovery(tries: tries + 1, &step) }
     }
 
     // MARK: Standby

@@ -171,6 +171,19 @@ import Testing
     #expect(Harness.calls(harness.answer("Connect", in: effects)).last == "StartDiscovery")
   }
 
+  @Test func `a discovery that is no longer wanted is stopped once BlueZ has started it`() {
+    var harness = Harness()
+    let started = harness.handle(.scan([BottleAttribute.service]))
+    #expect(harness.handle(.stopScan) == [], "BlueZ would refuse to stop it")
+    #expect(Harness.calls(harness.answer("StartDiscovery", in: started)) == ["StopDiscovery"])
+    var refused = Harness()
+    let again = refused.handle(.scan([BottleAttribute.service]))
+    _ = refused.handle(.stopScan)
+    #expect(
+      Harness.calls(refused.refuse("StartDiscovery", in: again, "InProgress")) == ["StopDiscovery"],
+      "one that an earlier run left is not started again")
+  }
+
   @Test func `a scan reports only devices with the requested services`() {
     for (service, isFound) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
       var harness = Harness()

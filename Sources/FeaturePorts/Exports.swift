@@ -40,6 +40,7 @@
 @_exported public import struct HoldfastHealth.SummaryQuery
 @_exported public import struct HoldfastHealth.WorkoutValue
 @_exported public import struct HoldfastHealth.ZoneRules
+@_exported public import struct HoldfastStorage.AcceptedText
 @_exported public import struct HoldfastStorage.Appended
 @_exported public import struct HoldfastStorage.BottleDrink
 @_exported public import struct HoldfastStorage.ClientSessionChange
@@ -47,20 +48,25 @@
 @_exported public import struct HoldfastStorage.ConsumerName
 @_exported public import enum HoldfastStorage.ConsumerStart
 @_exported public import struct HoldfastStorage.ConsumerState
+@_exported public import struct HoldfastStorage.CoveredRange
 @_exported public import struct HoldfastStorage.DeletedMessage
 @_exported public import struct HoldfastStorage.DrinkChange
 @_exported public import struct HoldfastStorage.DrinkSnapshot
 @_exported public import struct HoldfastStorage.KnownBottle
 @_exported public import struct HoldfastStorage.KnownConversation
 @_exported public import struct HoldfastStorage.LogActor
+@_exported public import struct HoldfastStorage.LogCut
 @_exported public import struct HoldfastStorage.LogDeletion
 @_exported public import struct HoldfastStorage.LogEdit
 @_exported public import struct HoldfastStorage.LogEntry
+@_exported public import struct HoldfastStorage.LogExtent
+@_exported public import struct HoldfastStorage.LogMark
 @_exported public import enum HoldfastStorage.LogOutcome
 @_exported public import enum HoldfastStorage.LogRefusal
 @_exported public import enum HoldfastStorage.LogRequest
 @_exported public import struct HoldfastStorage.NumberedSessionNews
 @_exported public import struct HoldfastStorage.OutboxEntry
+@_exported public import struct HoldfastStorage.OutboxImage
 @_exported public import struct HoldfastStorage.PhoneID
 @_exported public import struct HoldfastStorage.QueuedBatch
 @_exported public import enum HoldfastStorage.RelayChange
@@ -78,6 +84,7 @@
 @_exported public import struct HoldfastStorage.StoredConversation
 @_exported public import struct HoldfastStorage.StoredDrinks
 @_exported public import struct HoldfastStorage.StoredHealthSamples
+@_exported public import struct HoldfastStorage.StoredImage
 @_exported public import struct HoldfastStorage.StoredLog
 @_exported public import struct HoldfastStorage.StoredLogs
 @_exported public import struct HoldfastStorage.StoredPhone
@@ -97,6 +104,7 @@
 @_exported public import enum HoldfastStorage.SyncQueueStep
 @_exported public import struct HoldfastStorage.SyncRaw
 @_exported public import struct HoldfastStorage.SyncSample
+@_exported public import struct HoldfastStorage.SyncedUser
 @_exported public import struct HoldfastStorage.SyncedType
 @_exported public import struct HoldfastStorage.TimelineChange
 @_exported public import struct HoldfastStorage.TimelineCommit
@@ -111,6 +119,7 @@
 @_exported public import typealias HoldfastWire.GATTID
 @_exported public import enum HoldfastWire.HealthPageStart
 @_exported public import enum HoldfastWire.HealthSourceFailure
+@_exported public import enum HoldfastWire.ImageType
 @_exported public import struct HoldfastWire.IngestCounts
 @_exported public import enum HoldfastWire.MessageError
 @_exported public import typealias HoldfastWire.MessageID

@@ -185,7 +185,8 @@ class Use(PictureChecks):
                    (a, b, start, seen))
         page.keyboard.press("0")
         self.settle()
-        spot = page.evaluate("""() => {
+        # The lanes are drawn some frames after the interval has changed.
+        spot = page.wait_for_function("""() => {
           const { lanes } = picture;
           for (const lane of lanes.plan.lanes) {
             for (let x = 30; x < lanes.width - 30; x++) {
@@ -195,7 +196,7 @@ class Use(PictureChecks):
             }
           }
           return null;
-        }""")
+        }""").json_value()
         page.mouse.move(box["x"] + spot[0], box["y"] + spot[1])
         page.evaluate(FRAMES)
         tip = page.locator("#tip").inner_text()

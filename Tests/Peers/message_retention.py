@@ -21,7 +21,7 @@ LONGEST = 4_000  # bytes of a text
 
 
 def add(parser):
-    parser.add_argument("--disk", type=int, default=96, help="MiB of the disk (96)")
+    parser.add_argument("--disk", type=int, default=48, help="MiB of the disk (48)")
     parser.add_argument("--keep", type=int, default=6, help="MB of --keep-bytes (6)")
     parser.add_argument("--writers", type=int, default=6, help="users who post (6)")
 

@@ -121,23 +121,6 @@ public struct ShopRefusal: Error, Sendable, Hashable, Codable {
   }
 }
 
-/// The credential of a request.
-///
-/// The signature is verified before the rules are applied. The rules check the token's times and
-/// shops.
-public enum Credential: Sendable, Hashable, Codable {
-  /// The request has no token.
-  case missing
-  /// A token that is unreadable, uses a foreign algorithm, or has a wrong signature.
-  ///
-  /// The reason never quotes the token.
-  case invalid(reason: String)
-  /// A token with a valid signature.
-  case valid(Claims)
-  /// A token of an identity provider whose keys are not known yet.
-  case unchecked(retryAfter: Duration)
-}
-
 /// The membership of one user in one shop.
 public struct Membership: Sendable, Hashable, Comparable, Codable {
   /// The shop.

@@ -70,13 +70,3 @@ public struct FileUpload: Sendable, Hashable, Codable {
     (self.file, self.type, self.bytes) = (file, type, bytes)
   }
 }
-
-/// The outcome of an upload.
-public enum UploadOutcome: Sendable, Hashable, Codable {
-  /// The server reported that it stored the file.
-  case accepted
-  /// The server rejected the upload, or no answer arrived.
-  case failed(LinkFailure)
-  /// The file cannot be read. `detail` is the reason.
-  case unreadable(detail: String)
-}

@@ -32,11 +32,8 @@ package struct UploadAnswer: Sendable, Hashable {
   /// The failure that the response represents; `nil` for a success.
   package var refusal: LinkFailure? { isSuccess ? nil : failure }
 
-  /// The epoch that the response contains.
-  package var epoch: String? { SyncIdentity.epoch { headers[$0] } }
-
   /// Whether the response offers to accept bodies compressed with gzip (RFC 9110 section 12.5.3).
-  fileprivate var offersGzip: Bool {
+  package var offersGzip: Bool {
     let offered = (headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
     return offered.contains { coding in
       let parts = coding.split(separator: ";").map { $0.filter { !$0.isWhitespace } }
@@ -75,25 +72,6 @@ package struct UploadSupport: Sendable, Hashable {
       let offer = UploadOffer(options: { answer.headers[$0.lowercased()] })
     else { return resumption = .absent }
     resumption = .offered(offer)
-  }
-
-  /// Handles the response to the request for the owner of the progress.
-  ///
-  /// - Parameter server: The address of the server.
-  /// - Returns: The identity, even for a server that does not identify itself. The result is a
-  ///   failure if the response is a transient failure or its body reports an error.
-  package mutating func identified(
-    _ answer: UploadAnswer, server: String
-  ) -> Result<SyncIdentity, LinkFailure> {
-    // Some servers report an error in the body of a response with a successful status.
-    guard !UploadReply.isTransient(answer.status), !SyncReply.isDenied(answer.body) else {
-      return .failure(answer.failure)
-    }
-    takesGzip = answer.offersGzip
-    guard (200..<300).contains(answer.status) else {
-      return .success(SyncIdentity(SyncOwner(server: server)))
-    }
-    return .success(SyncIdentity(answer.body, server: server))
   }
 }
 

@@ -1,5 +1,4 @@
 public import HoldfastCore
-public import HoldfastWire
 
 /// The refusal of a credential: the status, the reason and what the client can do.
 public struct CredentialFault: Error, Sendable, Hashable, Codable {
@@ -28,25 +27,5 @@ public struct CredentialFault: Error, Sendable, Hashable, Codable {
   public var challenge: String? {
     guard status == 401, hasToken else { return nil }
     return "\(HTTPFields.bearer) error=\"invalid_token\", error_description=\"\(detail)\""
-  }
-}
-
-extension Credential {
-  /// Returns the claims of a token that is valid at a time.
-  public func checked(
-    at wall: Timestamp, leeway: Duration
-  ) -> Result<Claims, CredentialFault> {
-    func invalid(_ detail: String) -> Result<Claims, CredentialFault> {
-      .failure(CredentialFault(detail, hasToken: true))
-    }
-    switch self {
-    case .valid(let claims) where wall >= claims.expiresAt: return invalid("the token has expired")
-    case .valid(let claims) where !claims.hasBegun(by: wall, within: leeway):
-      return invalid("the token is not valid yet")
-    case .valid(let claims): return .success(claims)
-    case .missing: return .failure(CredentialFault("no token", hasToken: false))
-    case .invalid(let detail): return invalid("invalid token: \(detail)")
-    case .unchecked(let wait): return .failure(CredentialFault(retryAfter: wait))
-    }
   }
 }

@@ -3,6 +3,7 @@
 // are exported one by one, so that no other name of these modules can collide with a name of the app.
 @_exported public import HoldfastPorts
 @_exported public import struct HoldfastCore.AttemptID
+@_exported public import struct HoldfastCore.TokenHash
 @_exported public import struct HoldfastCore.UUID128
 @_exported public import struct HoldfastHealth.CoverageInterval
 @_exported public import struct HoldfastHealth.HealthAddition
@@ -109,7 +110,6 @@
 @_exported public import struct HoldfastStorage.TimelineChange
 @_exported public import struct HoldfastStorage.TimelineCommit
 @_exported public import struct HoldfastStorage.TimelineSnapshot
-@_exported public import struct HoldfastStorage.TokenHash
 @_exported public import struct HoldfastWire.APNsAddress
 @_exported public import enum HoldfastWire.AdapterState
 @_exported public import struct HoldfastWire.AssistantName

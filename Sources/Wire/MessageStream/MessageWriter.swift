@@ -65,22 +65,6 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Returns an envelope with the data that `body` writes.
-  static func envelope(
-    status: Int, note: String, capacity: Int = 256, _ body: (inout JSONWriter) -> Void
-  ) -> [UInt8] {
-    var writer = JSONWriter(capacity: capacity)
-    writer.beginObject()
-    writer.member("status")
-    writer.int(status)
-    writer.member("message")
-    writer.string(note)
-    writer.member("data")
-    body(&writer)
-    writer.endObject()
-    return writer.bytes
-  }
-
   /// Returns a capacity that is sufficient for most messages.
   static func capacity(for messages: [ShopMessage]) -> Int {
     messages.reduce(256) { $0 + $1.text.utf8.count + 400 }

@@ -1,12 +1,6 @@
 import HoldfastJSON
 
-/// A namespace for the envelope of REST answers: `{"status":int,"message":string,"data":any}`.
-package enum Envelope {
-  /// Returns the answer to a request that failed. `message` is human-readable.
-  package static func error(status: Int, message: String) -> [UInt8] {
-    JSONWriter.envelope(status: status, note: message) { $0.null() }
-  }
-
+extension Envelope {
   /// Returns the answer to a message that was sent.
   package static func message(_ message: ShopMessage, status: Int, note: String) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: [message])
@@ -94,31 +88,6 @@ package enum Envelope {
       }
       return data
     }
-  }
-
-  /// Returns the human-readable text in an error's body, or `nil` if there is none.
-  ///
-  /// It is the member `message` or, if that is missing or empty, `error`. It is cut to 300
-  /// characters, a limit that is Holdfast's own.
-  package static func decodeNote(_ body: [UInt8]) -> String? {
-    let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
-      var notes: (message: String?, error: String?)
-      try reader.beginObject()
-      while let key = try reader.nextKey() {
-        if try reader.peek() != .string {
-          try reader.skipValue()
-        } else if reader.matches(key, "message") {
-          notes.message = try reader.string()
-        } else if reader.matches(key, "error") {
-          notes.error = try reader.string()
-        } else {
-          try reader.skipValue()
-        }
-      }
-      return notes
-    }
-    let note = [notes?.message, notes?.error].compactMap(\.self).first { !$0.isEmpty }
-    return note.map { String($0.unicodeScalars.prefix(300)) }
   }
 }
 

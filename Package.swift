@@ -100,69 +100,120 @@ func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = [
 let pure: [Target] = [
   played("HoldfastCore", at: "Core"),
   played("HoldfastJSON", at: "JSON", uses: ["HoldfastCore"]),
-  played("HoldfastHealth", at: "Health", uses: ["HoldfastCore", "HoldfastJSON"]),
-  played("HoldfastWire", at: "Wire", uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth"]),
-  // The stored forms of feature data. Messages do not use them.
+  played("HoldfastUploads", at: "Base/Uploads", uses: ["HoldfastCore", "HoldfastJSON"]),
+  played("HoldfastHealthSamples", at: "Health/Samples", uses: ["HoldfastCore"]),
   played(
-    "HoldfastStorage", at: "Storage",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire"]),
+    "HoldfastHealth", at: "Health/Data",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealthSamples"]),
+  // The data of each feature: on the wire, and as it is stored.
+  played("HoldfastMessageData", at: "Messages/Data", uses: ["HoldfastCore", "HoldfastJSON"]),
+  played(
+    "HoldfastRelayData", at: "Health/Relay/Data",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastMessageData"]),
+  played(
+    "HoldfastSyncData", at: "Health/Sync/Data",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastUploads", "HoldfastHealth", "HoldfastHealthSamples",
+    ]),
+  played("HoldfastSessionData", at: "Session/Data", uses: ["HoldfastCore", "HoldfastJSON"]),
+  played("HoldfastBottleData", at: "Bottle/Data", uses: ["HoldfastCore"]),
   played("HoldfastFirmware", at: "Firmware"),
   played(
     "HoldfastVirtualBottle", at: "VirtualBottle",
-    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastWire"]),
+    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastBottleData"]),
   library("HoldfastProtocols", at: "Protocols", uses: ["CHoldfastZlib"]),
   // The pages of `Web/built`. No module of an app uses it.
   played("HoldfastPages", at: "Pages", uses: ["CHoldfastPages"]),
   played(
     "HoldfastMessageStream", at: "Features/MessageStream",
-    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
+    uses: ["HoldfastCore", "HoldfastMessageData"]),
   played(
     "HoldfastHealthRelay", at: "Features/HealthRelay",
-    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire"]),
+    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastRelayData"]),
   played("HoldfastHeldSocket", at: "Features/HeldSocket", uses: ["HoldfastCore"]),
   library(
     "HoldfastSessionAudit", at: "Tools/Audit",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastWire"]),
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastSessionData"]),
   played(
     "HoldfastSession", at: "Features/Session",
-    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
+    uses: ["HoldfastCore", "HoldfastSessionData"]),
   played(
     "HoldfastBottleLink", at: "Features/BottleLink",
-    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
+    uses: ["HoldfastCore", "HoldfastBottleData"]),
   played(
     "HoldfastHealthSync", at: "Features/HealthSync",
-    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage"]),
-  played(
-    "HoldfastServerCore", at: "ServerCore",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastPages",
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastSyncData",
+      "HoldfastHealthSamples",
+    ]),
+  // The backend's rules: what services share, and those of each feature.
+  played("HoldfastServerData", at: "Server/Data", uses: ["HoldfastCore"]),
+  played(
+    "HoldfastServerParts", at: "Server/Parts",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastUploads", "HoldfastPages"]),
+  played(
+    "HoldfastIdentity", at: "Server/Identity",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastMessageData", "HoldfastServerParts"]),
+  played(
+    "HoldfastMessageServer", at: "Messages/Server",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastServerParts", "HoldfastIdentity",
+    ]),
+  played(
+    "HoldfastRelayServer", at: "Health/Relay/Server",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastRelayData", "HoldfastServerParts",
+    ]),
+  played(
+    "HoldfastSyncServer", at: "Health/Sync/Server",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastUploads", "HoldfastHealth", "HoldfastSyncData",
+      "HoldfastPages", "HoldfastServerParts", "HoldfastHealthSamples",
+    ]),
+  played(
+    "HoldfastSessionServer", at: "Session/Server",
+    uses: ["HoldfastCore", "HoldfastSessionData", "HoldfastServerParts", "HoldfastIdentity"]),
+  played(
+    "HoldfastAssistants", at: "Assistants/Server",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastRelayData", "HoldfastPages",
+      "HoldfastServerParts", "HoldfastRelayServer",
+    ]),
+  played(
+    "HoldfastOperators", at: "Server/Operators",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastMessageData", "HoldfastServerParts",
+      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastRelayData",
     ]),
   // What is observed of links, and the checkers that a journal is enough for.
   played(
     "HoldfastLinkChecks", at: "LinkChecks",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
-      "HoldfastBottleLink", "HoldfastServerCore",
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastRelayServer", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
+      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastHealthSamples",
     ]),
   played(
     "HoldfastWorlds", at: "Simulator",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastLinkChecks", "HoldfastMessageStream", "HoldfastHealthRelay",
-      "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastSession", "HoldfastHealthSync",
-      "HoldfastFirmware", "HoldfastBottleLink",
-      "HoldfastVirtualBottle",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastServerData", "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer",
+      "HoldfastRelayServer", "HoldfastSyncServer", "HoldfastSessionServer", "HoldfastLinkChecks",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastFirmware", "HoldfastBottleLink", "HoldfastVirtualBottle",
+      "HoldfastHealthSamples",
     ]),
   // Traces of runs, which pictures show.
   played(
     "HoldfastLinkTrace", at: "LinkTrace",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
-      "HoldfastLinkChecks", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
-      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols",
-      "HoldfastPages",
+      "HoldfastCore", "HoldfastJSON", "HoldfastSessionData", "HoldfastLinkChecks",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols", "HoldfastPages",
+      "HoldfastUploads", "HoldfastMessageData", "HoldfastSyncData", "HoldfastBottleData",
     ]),
   // Traces of simulated runs.
   played(
@@ -177,7 +228,11 @@ let runtime: [Target] = [
   // The ports of the features.
   library(
     "HoldfastFeaturePorts", at: "FeaturePorts",
-    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastPorts"]),
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastPorts", "HoldfastHealthSamples",
+    ]),
 ]
 
 // 3. Adapters: one folder for each outside system.
@@ -211,20 +266,21 @@ let adapters: [Target] = [
   library(
     "HoldfastSQLiteStores", at: "Adapters/StoreSQLite",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastSQLite",
+      "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastServerData",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastSQLite",
+      "HoldfastUploads", "HoldfastHealthSamples",
     ]),
   library(
     "HoldfastNodeBus", at: "Adapters/NodeBus",
-    uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastPorts", "HoldfastLinuxEvents",
-    ]),
+    uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastPorts", "HoldfastLinuxEvents"]),
   library(
     "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastCore", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerData", "HoldfastFeaturePorts",
       "HoldfastPorts", "HoldfastOwnerFiles", "HoldfastLinuxEvents", "HoldfastNodeBus",
-      "CHoldfastPostgreSQL",
+      "CHoldfastPostgreSQL", "HoldfastHealthSamples",
     ]),
   library(
     "HoldfastNATSBus", at: "Adapters/BusNATS",
@@ -233,20 +289,20 @@ let adapters: [Target] = [
     ]),
   library(
     "HoldfastRadioSocket", at: "Adapters/RadioSocket",
-    uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts",
-    ]),
+    uses: ["HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts"]),
   library(
     "HoldfastBlueZ", at: "Adapters/BluetoothBlueZ",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastLinuxBus",
+      "HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastLinuxBus",
     ]),
   library("HoldfastOwnerFiles", at: "Adapters/OwnerFiles", uses: ["HoldfastCore"]),
   // Apple's platforms use CryptoKit.
   library("HoldfastKeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("CHoldfastOpenSSL")),
   library(
     "HoldfastExportFiles", at: "Adapters/ExportFiles",
-    uses: ["HoldfastHealth", "HoldfastOwnerFiles"] + onLinux("CHoldfastArchive")),
+    uses: ["HoldfastHealthSamples", "HoldfastOwnerFiles"]
+      + onLinux("CHoldfastArchive")),
   library(
     "HoldfastNetlink", at: "Adapters/ReachabilityNetlink",
     uses: [
@@ -271,13 +327,13 @@ let adapters: [Target] = [
   library(
     "HoldfastAPNs", at: "Adapters/PushAPNs",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastOwnerFiles", "CHoldfastOpenSSL",
+      "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastIdentity",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastOpenSSL",
     ]),
   library(
     "HoldfastPushHook", at: "Adapters/PushHook",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastChildProcesses",
     ]),
   library(
@@ -305,8 +361,8 @@ let appleAdapters: [Target] = [
   library(
     "HoldfastBackgroundUploads", at: "Adapters/Apple/Uploads",
     uses: [
-      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastWire",
-      "HoldfastSocketEngine", "HoldfastAppleNetwork",
+      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastUploads",
+      "HoldfastSyncData", "HoldfastSocketEngine", "HoldfastAppleNetwork",
     ] + onStandIns("BackgroundSession")),
   library(
     "HoldfastAppleApp", at: "Adapters/Apple/App",
@@ -314,13 +370,13 @@ let appleAdapters: [Target] = [
       + onStandIns("UIKit", "BackgroundTasks", "Security", "UserNotifications", "os")),
   library(
     "HoldfastBluetooth", at: "Adapters/Apple/Bluetooth",
-    uses: ["HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastWire"]
+    uses: ["HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastBottleData"]
       + onStandIns("CoreBluetooth")),
   library(
     "HoldfastHealthKit", at: "Adapters/Apple/Health",
     uses: [
-      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastStorage",
-      "HoldfastWire",
+      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastSyncData",
+      "HoldfastHealthSamples",
     ] + onStandIns("HealthKit")),
 ]
 
@@ -345,47 +401,39 @@ let appleChecks: [Target] = [
     "AppleBluetoothTests",
     uses: [
       "CoreBluetooth", "HoldfastBluetooth", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
-      "HoldfastWire", "HoldfastStorage", "HoldfastTestKit", "HoldfastBottleLink",
-      "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastBottleData", "HoldfastTestKit", "HoldfastBottleLink", "HoldfastFirmware",
+      "HoldfastVirtualBottle",
     ]),
   appleTests(
     "AppleHealthTests",
     uses: [
       "HealthKit", "HoldfastHealthKit", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
-      "HoldfastHealth", "HoldfastStorage", "HoldfastWire", "HoldfastTestKit", "HoldfastHealthSync",
+      "HoldfastHealth", "HoldfastHealthSamples", "HoldfastSyncData", "HoldfastTestKit",
+      "HoldfastHealthSync",
     ]),
   appleTests(
     "AppleAppTests",
     uses: [
       "UIKit", "BackgroundTasks", "Security", "BackgroundSession", "os", "UserNotifications",
       "HoldfastAppleApp", "HoldfastBackgroundUploads", "HoldfastCore", "HoldfastPorts",
-      "HoldfastFeaturePorts", "HoldfastWire", "HoldfastTestKit",
+      "HoldfastFeaturePorts", "HoldfastUploads", "HoldfastSyncData", "HoldfastTestKit",
     ]),
   appleTests(
     "AppleNetworkTests",
-    uses: [
-      "Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore",
-      "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit",
-    ]),
+    uses: ["Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit"]),
   // The models and the delegate of an app, with all adapters.
   appleTests(
     "AppleLaunchTests",
-    uses: [
-      "UIKit", "BackgroundTasks", "CoreBluetooth", "HealthKit", "BackgroundSession", "Security",
-      "HoldfastAppleApp", "HoldfastBluetooth", "HoldfastHealthKit", "HoldfastBackgroundUploads",
-      "HoldfastUI", "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastServerCore",
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastPorts",
-      "HoldfastFeaturePorts", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleLink",
-      "HoldfastHealthSync", "HoldfastTestKit",
-    ]),
+    uses: ["UIKit", "BackgroundTasks", "CoreBluetooth", "HealthKit", "BackgroundSession", "Security", "HoldfastAppleApp", "HoldfastBluetooth", "HoldfastHealthKit", "HoldfastBackgroundUploads", "HoldfastUI", "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastMessageData", "HoldfastSyncData", "HoldfastBottleData", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastHealthSync", "HoldfastTestKit"]),
   // The screens, as text.
   appleTests(
     "AppleScreenTests",
     uses: [
-      "SwiftUI", "HoldfastUI", "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
-      "HoldfastFeaturePorts", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastPorts", "HoldfastStorage",
-      "HoldfastTestKit",
+      "SwiftUI", "HoldfastUI", "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastRelayServer", "HoldfastFeaturePorts", "HoldfastMessageStream", "HoldfastHealthRelay",
+      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastPorts",
+      "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
 ]
 
@@ -404,8 +452,9 @@ let doors: [Target] = [
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "HoldfastSocket", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
-      "HoldfastStorage", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastSocket", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads",
+      "HoldfastHealthSamples", "HoldfastMessageData", "HoldfastRelayData", "HoldfastSyncData",
+      "HoldfastSessionData", "HoldfastBottleData", "HoldfastPorts", "HoldfastFeaturePorts",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession", "HoldfastHealthSync",
       "HoldfastBottleLink", "HoldfastProtocols", "HoldfastSQLiteStores", "HoldfastKeyedHashing",
       "HoldfastExportFiles", "HoldfastOwnerFiles",
@@ -418,8 +467,9 @@ let doors: [Target] = [
   library(
     "HoldfastUI", at: "HoldfastUI",
     uses: [
-      "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastHealthRelay", "HoldfastHealthSync", "HoldfastBottleLink",
+      "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastFeaturePorts",
+      "HoldfastHealthRelay", "HoldfastHealthSync", "HoldfastBottleLink",
       "HoldfastMessageStream", "HoldfastPorts", "HoldfastSession", "HoldfastAppleApp",
     ] + onStandIns("SwiftUI", "UIKit"),
     // The screens' texts.
@@ -427,8 +477,9 @@ let doors: [Target] = [
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver",
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastHealthSamples",
     ]
       + onLinux("HoldfastLab")),
   // Plays seeds of the simulator's worlds on all cores.
@@ -439,13 +490,15 @@ let doors: [Target] = [
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
-      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastSQLiteStores",
-      "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus", "CHoldfastOpenSSL",
-      "HoldfastCurlNetwork", "HoldfastAPNs",
-      "HoldfastPushHook", "HoldfastOwnerFiles",
-      "HoldfastChildProcesses", "HoldfastKeyedHashing", "HoldfastExportFiles",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerData", "HoldfastServerParts",
+      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSyncServer",
+      "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastServerSockets",
+      "HoldfastSQLiteStores", "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus",
+      "CHoldfastOpenSSL", "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook",
+      "HoldfastOwnerFiles", "HoldfastChildProcesses", "HoldfastKeyedHashing", "HoldfastExportFiles",
+      "HoldfastUploads",
     ]),
   library(
     "HoldfastCommandKit", at: "Tools/CommandKit",
@@ -454,23 +507,26 @@ let doors: [Target] = [
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
       "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
-      "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
+      "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync", "HoldfastDriver",
       "HoldfastKeyedHashing", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastChildProcesses",
+      "HoldfastHealthSamples",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
       "HoldfastCommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastSystemLifecycle", "HoldfastDriver",
-      "HoldfastMessageStream",
-      "HoldfastProtocols", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastSessionAudit", "HoldfastServerCore", "HoldfastOwnerFiles",
-      "HoldfastChildProcesses", "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware",
-      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace",
-      "HoldfastRadioSocket",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer",
+      "HoldfastAssistants", "HoldfastOperators", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastSystemLifecycle", "HoldfastDriver", "HoldfastMessageStream", "HoldfastProtocols",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastSessionAudit", "HoldfastOwnerFiles", "HoldfastChildProcesses",
+      "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastRadioSocket",
+      "HoldfastHealthSamples", "HoldfastSessionServer",
     ] + onLinux("HoldfastBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
   .executableTarget(
@@ -491,7 +547,7 @@ let measures: [Target] = [
     swiftSettings: strict),
   .target(
     name: "HoldfastEngineBench",
-    dependencies: ["HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream"],
+    dependencies: ["HoldfastCore", "HoldfastMessageData", "HoldfastMessageStream"],
     path: "Benchmarks/Engine", swiftSettings: strict),
   .executableTarget(
     name: "HoldfastEngineLoop", dependencies: ["HoldfastEngineBench"],
@@ -506,12 +562,12 @@ let measures: [Target] = [
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
-      "HoldfastCommandKit", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
-      "HoldfastStorage", "HoldfastProtocols", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastMessageStream", "HoldfastSession", "HoldfastCurlNetwork",
-      "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastSQLite", "Holdfast",
-      "HoldfastTestKit", "HoldfastBackend", "HoldfastServerCore", "HoldfastEngineBench",
-      "HoldfastHerd", "HoldfastHealthSync", "HoldfastWorlds",
+      "HoldfastCommandKit", "HoldfastCore", "HoldfastJSON", "HoldfastHealth",
+      "HoldfastHealthSamples", "HoldfastMessageData", "HoldfastSyncData", "HoldfastProtocols",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastMessageStream", "HoldfastSession",
+      "HoldfastCurlNetwork", "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastSQLite",
+      "Holdfast", "HoldfastTestKit", "HoldfastBackend", "HoldfastEngineBench", "HoldfastHerd",
+      "HoldfastHealthSync", "HoldfastWorlds", "HoldfastMessageServer", "HoldfastSessionServer",
     ] + onStandIns("HoldfastAppleNetwork"),
     path: "Benchmarks/Bench",
     swiftSettings: strict + (ours ? [.define("HOLDFAST_STANDINS", .when(platforms: [.linux]))] : [])
@@ -522,85 +578,86 @@ let checks: [Target] = [
   tests("CoreTests", uses: ["HoldfastCore", "HoldfastTestKit"]),
   tests(
     "WireTests",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastIdentity", "HoldfastRelayServer", "HoldfastTestKit",
+    ]),
   tests(
     "StorageTests",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastServerData", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastTestKit",
+      "HoldfastHealthSamples",
     ]),
   tests("JSONTests", uses: ["HoldfastCore", "HoldfastJSON", "HoldfastTestKit"]),
   // Random inputs to every machine, with all invariants checked after each step.
   tests(
     "RandomInputTests",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastFirmware", "HoldfastVirtualBottle",
-      "HoldfastServerCore",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer",
+      "HoldfastSyncServer", "HoldfastSessionServer", "HoldfastAssistants", "HoldfastMessageStream",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastHealthSamples",
     ]),
   tests(
     "HealthTests",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "Holdfast", "HoldfastFeaturePorts",
-      "HoldfastTestKit",
+      "HoldfastTestKit", "HoldfastHealthSamples",
     ],
     besides: ["Answers/Kept", "Export/Kept"]),
   tests("ProtocolsTests", uses: ["HoldfastProtocols"]),
   tests(
     "MessageStreamTests",
-    uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream", "HoldfastTestKit",
-    ]),
+    uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastMessageStream", "HoldfastTestKit"]),
   tests(
     "HealthRelayTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastHealthRelay",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastRelayData", "HoldfastRelayServer",
+      "HoldfastHealthRelay", "HoldfastTestKit",
     ]),
   tests(
     "AuditTests",
-    uses: ["HoldfastCore", "HoldfastWire", "HoldfastSessionAudit", "HoldfastTestKit"],
+    uses: ["HoldfastCore", "HoldfastSessionData", "HoldfastSessionAudit", "HoldfastTestKit"],
     besides: ["Kept"]),
   tests(
     "FirmwareTests",
-    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastWire", "HoldfastVirtualBottle"]),
+    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastBottleData", "HoldfastVirtualBottle"]),
   tests(
     "BottleLinkTests",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastFirmware",
-      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastBottleData", "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastBottleLink", "HoldfastTestKit",
     ]),
   tests("HeldSocketTests", uses: ["HoldfastCore", "HoldfastHeldSocket", "HoldfastTestKit"]),
   tests(
     "LinkTraceTests",
-    uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastProtocols", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
-      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks",
-      "HoldfastLinkTrace",
-    ]),
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastProtocols", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace"]),
   tests(
     "SessionTests",
-    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastSession", "HoldfastTestKit"]),
+    uses: ["HoldfastCore", "HoldfastSessionData", "HoldfastSession", "HoldfastTestKit"]),
   tests(
     "HealthSyncTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastHealthSync",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastUploads", "HoldfastSyncData", "HoldfastHealthSync",
+      "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
   tests(
     "ServerCoreTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
-      "HoldfastServerCore", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastPages",
+      "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer",
+      "HoldfastSyncServer", "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators",
+      "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
   tests(
     "RuntimeTests",
-    uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastDriver", "HoldfastPorts", "HoldfastSocket",
-      "HoldfastTestKit",
-    ]),
+    uses: ["HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastSocket", "HoldfastTestKit"]),
   tests(
     "CurlNetworkTests",
     uses: [
@@ -610,104 +667,101 @@ let checks: [Target] = [
   tests(
     "StoreSQLiteTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastDriver", "HoldfastSQLiteStores", "HoldfastOwnerFiles",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastHealthSamples", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastFeaturePorts", "HoldfastDriver",
+      "HoldfastSQLiteStores", "HoldfastOwnerFiles", "HoldfastTestKit",
     ]),
   tests(
     "StorePostgreSQLTests",
-    uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores",
-      "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses",
-      "HoldfastTestKit",
-    ]),
+    uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastSyncData", "HoldfastMessageServer", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses", "HoldfastTestKit", "HoldfastHealthSamples"]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
     "HealthImportTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit", "HoldfastServerCore",
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastHealthSamples",
+      "HoldfastSyncData", "HoldfastAssistants", "HoldfastFeaturePorts", "HoldfastPorts", "Holdfast",
+      "HoldfastOwnerFiles", "HoldfastTestKit",
     ], besides: ["Types", "Questions"]),
   tests(
     "SystemTests",
-    uses: [
-      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink",
-      "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications",
-      "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus",
-      "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle",
-      "HoldfastWire", "HoldfastTestKit",
-    ]),
+    uses: ["HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink", "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications", "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleData", "HoldfastTestKit"]),
   tests(
     "PushTests",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastCore", "HoldfastRelayData", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",
     uses: [
       "Holdfast", "HoldfastHealthRelay", "HoldfastProtocols", "HoldfastServerSockets",
-      "HoldfastBackend", "HoldfastServerCore", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
-      "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "CHoldfastLinux",
-      "HoldfastTestKit",
+      "HoldfastBackend", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerParts",
+      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSyncServer",
+      "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators", "HoldfastKeyedHashing",
+      "os", "HoldfastCore", "HoldfastHealth", "HoldfastFeaturePorts", "HoldfastPorts",
+      "CHoldfastLinux", "HoldfastTestKit", "HoldfastHealthSamples",
     ],
     besides: ["MCP/SDK", "Identity/Kept"]),
   tests(
     "HoldfastTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastMessageStream",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
-      "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
-      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync", "HoldfastBottleLink",
-      "HoldfastLinkTrace", "HoldfastChildProcesses",
+      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastAssistants",
+      "os", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit",
+      "HoldfastDemo", "HoldfastLab", "HoldfastServerSockets", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastLinkTrace", "HoldfastChildProcesses", "HoldfastHealthSamples",
+      "HoldfastJSON",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests(
     "SimulateTests",
-    uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
-      "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace",
-      "HoldfastRunTraces", "HoldfastTestKit", "HoldfastLab",
-    ]),
+    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastRunTraces", "HoldfastTestKit", "HoldfastLab", "HoldfastSyncData"]),
   tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit", "HoldfastLab"]),
   tests(
     "RelayTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastDriver", "HoldfastProtocols", "HoldfastServerCore", "HoldfastHealthRelay",
-      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastServerSockets",
+      "HoldfastCore", "HoldfastHealth", "HoldfastRelayData", "HoldfastRelayServer",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
+      "HoldfastHealthRelay", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
+      "HoldfastServerSockets", "HoldfastHealthSamples",
     ]),
   tests(
     "FuzzTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
-      "HoldfastProtocols", "HoldfastDriver", "HoldfastServerCore", "HoldfastMessageStream",
-      "HoldfastHeldSocket", "HoldfastFirmware",
-      "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores", "HoldfastHealthSync",
-      "HoldfastNetlink", "HoldfastBackend", "HoldfastServerSockets", "HoldfastSocketEngine",
-      "HoldfastCommandKit", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastUploads", "HoldfastHealthSamples",
+      "HoldfastMessageData", "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData",
+      "HoldfastBottleData", "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer",
+      "HoldfastRelayServer", "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators",
+      "HoldfastProtocols", "HoldfastDriver", "HoldfastMessageStream", "HoldfastHeldSocket",
+      "HoldfastFirmware", "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores",
+      "HoldfastHealthSync", "HoldfastNetlink", "HoldfastBackend", "HoldfastServerSockets",
+      "HoldfastSocketEngine", "HoldfastCommandKit", "HoldfastTestKit", "HoldfastSyncServer",
     ],
     besides: ["Corpus", "Words"]),
   tests(
     "SimulatorTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastLinkChecks",
+      "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastServerParts",
+      "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSessionServer",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastLinkChecks",
       "HoldfastWorlds", "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync",
-      "HoldfastBottleLink", "HoldfastTestKit",
+      "HoldfastBottleLink", "HoldfastTestKit", "HoldfastHealthSamples", "HoldfastUploads",
     ],
     besides: ["Corpus"]),
   tests(
     "HoldfastUITests",
     uses: [
-      "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastHealth",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastWire", "HoldfastMessageStream",
-      "HoldfastSession", "HoldfastStorage",
+      "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastMessageStream",
+      "HoldfastSession", "HoldfastHealthSamples",
     ]),
   tests(
     "JavaTests",

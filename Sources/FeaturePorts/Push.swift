@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// A push that wakes an app on a phone. It carries no data.
 public struct Push: Sendable, Hashable {

@@ -2,19 +2,19 @@ public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastOwnerFiles
 import HoldfastSQLiteStores
 
 #if os(Linux)
   import HoldfastBlueZ
-  public import HoldfastWire
+  public import HoldfastBottleData
+  import HoldfastMessageData
   import HoldfastDesktopNotifications
   import HoldfastNetworkCost
   import HoldfastRadioSocket
   import HoldfastSystemLifecycle
 #else
-  import HoldfastWire
 #endif
 
 /// Adapters for features that store data or use other parts of a device.

@@ -6,8 +6,13 @@ public import HoldfastHealthSync
 public import HoldfastMessageStream
 public import HoldfastPorts
 public import HoldfastSession
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastBottleData
+public import HoldfastHealthSamples
+public import HoldfastSyncData
+public import HoldfastUploads
+public import HoldfastMessageData
+public import HoldfastRelayData
+public import HoldfastSessionData
 
 // The names of types that occur in exported declarations but are not exported themselves. An app
 // writes `StreamUpdate.Status`, which cannot collide with a type of its own.
@@ -18,43 +23,43 @@ extension StreamUpdate {
   /// A condition of a stream that is worth logging.
   public typealias Notice = HoldfastMessageStream.StreamNotice
   /// A message of the user in the outbox.
-  public typealias OutboxEntry = HoldfastStorage.OutboxEntry
+  public typealias OutboxEntry = HoldfastMessageData.OutboxEntry
   /// The image of a message in the outbox.
-  public typealias OutboxImage = HoldfastStorage.OutboxImage
+  public typealias OutboxImage = HoldfastMessageData.OutboxImage
   /// An overlay of the user's edits and deletions that the server has not confirmed.
   public typealias PendingChanges = HoldfastMessageStream.PendingChanges
   /// A message that was deleted on the server.
-  public typealias Deletion = HoldfastStorage.DeletedMessage
+  public typealias Deletion = HoldfastMessageData.DeletedMessage
   /// A gap between two stored messages.
-  public typealias Gap = HoldfastStorage.ShopGap
+  public typealias Gap = HoldfastMessageData.ShopGap
   /// An error in a message or a response of the server.
-  public typealias MessageError = HoldfastWire.MessageError
+  public typealias MessageError = HoldfastMessageData.MessageError
 }
 
 extension ShopStream {
   /// The type of an image.
-  public typealias ImageType = HoldfastWire.ImageType
+  public typealias ImageType = HoldfastMessageData.ImageType
 }
 
 extension ShopMessage {
   /// The position of a message in the server's log.
-  public typealias Position = HoldfastWire.ShopPosition
+  public typealias Position = HoldfastMessageData.ShopPosition
   /// The key by which messages are ordered.
-  public typealias Key = HoldfastWire.TimelineKey
+  public typealias Key = HoldfastMessageData.TimelineKey
 }
 
 extension ShopConsumer {
   /// The first delivery of a new consumer.
-  public typealias Start = HoldfastStorage.ConsumerStart
+  public typealias Start = HoldfastMessageData.ConsumerStart
   /// The state of a consumer: its name and its acknowledgement.
-  public typealias State = HoldfastStorage.ConsumerState
+  public typealias State = HoldfastMessageData.ConsumerState
 }
 
 extension SessionUpdate {
   /// A change of a prompt's state.
   public typealias Prompt = HoldfastSession.SessionPromptState
   /// A prompt that waits, as it is stored.
-  public typealias PendingPrompt = HoldfastStorage.StoredPrompt
+  public typealias PendingPrompt = HoldfastSessionData.StoredPrompt
   /// A condition of a session that is worth logging.
   public typealias Notice = HoldfastSession.SessionNotice
   /// The reason why messages are missing.
@@ -62,17 +67,17 @@ extension SessionUpdate {
   /// A record of one connection.
   public typealias Record = HoldfastSession.SessionRecord
   /// The way in which a message arrived.
-  public typealias Via = HoldfastStorage.SessionVia
+  public typealias Via = HoldfastSessionData.SessionVia
 }
 
 extension SessionEntry {
   /// The author of a message.
-  public typealias Role = HoldfastWire.SessionRole
+  public typealias Role = HoldfastSessionData.SessionRole
 }
 
 extension SessionError {
   /// A version of the session protocol.
-  public typealias Version = HoldfastWire.SessionVersion
+  public typealias Version = HoldfastSessionData.SessionVersion
 }
 
 extension RelayUpdate {
@@ -83,7 +88,7 @@ extension RelayUpdate {
   /// A problem that did not end the connection.
   public typealias Problem = HoldfastHealthRelay.RelayProblem
   /// The id that the server assigned to a question.
-  public typealias RequestID = HoldfastWire.RelayRequestID
+  public typealias RequestID = HoldfastRelayData.RelayRequestID
 }
 
 extension RelayConfiguration {
@@ -98,14 +103,14 @@ extension PairingStore {
 
 extension PushAddress {
   /// The address of a device at APNs.
-  public typealias APNs = HoldfastWire.APNsAddress
+  public typealias APNs = HoldfastRelayData.APNsAddress
 }
 
 extension PairedAssistants {
   /// An order about the pairings of a phone.
-  public typealias Order = HoldfastWire.AssistantsOrder
+  public typealias Order = HoldfastRelayData.AssistantsOrder
   /// The name of an assistant.
-  public typealias AssistantName = HoldfastWire.AssistantName
+  public typealias AssistantName = HoldfastRelayData.AssistantName
 }
 
 extension HealthQuestion {
@@ -125,11 +130,11 @@ extension SyncUpdate {
   /// A condition of a sync that is worth logging.
   public typealias Notice = HoldfastHealthSync.SyncNotice
   /// The reason why the source could not be read.
-  public typealias SourceFailure = HoldfastWire.HealthSourceFailure
+  public typealias SourceFailure = HoldfastSyncData.HealthSourceFailure
   /// The position in a source of samples.
-  public typealias Anchor = HoldfastHealth.HealthAnchor
+  public typealias Anchor = HoldfastHealthSamples.HealthAnchor
   /// The person and the server to which samples belong.
-  public typealias Owner = HoldfastWire.SyncOwner
+  public typealias Owner = HoldfastUploads.SyncOwner
 }
 
 extension SyncConfiguration {
@@ -139,11 +144,11 @@ extension SyncConfiguration {
 
 extension HealthImport {
   /// The counts of an export's samples.
-  public typealias Counts = HoldfastHealth.ExportCounts
+  public typealias Counts = HoldfastHealthSamples.ExportCounts
   /// The reason why a sample was skipped.
-  public typealias Skip = HoldfastHealth.HealthExportSkip
+  public typealias Skip = HoldfastHealthSamples.HealthExportSkip
   /// The samples that were added to a store.
-  public typealias Addition = HoldfastHealth.HealthAddition
+  public typealias Addition = HoldfastHealthSamples.HealthAddition
 }
 
 extension WakeCause {
@@ -167,11 +172,11 @@ extension BottleUpdate {
   /// The reason why drinks could not be fetched.
   public typealias SyncFailure = HoldfastBottleLink.SyncFailure
   /// The state that a bottle reported.
-  public typealias State = HoldfastWire.BottleState
+  public typealias State = HoldfastBottleData.BottleState
   /// The state of a calibration.
-  public typealias Calibration = HoldfastWire.BottleCalibration
+  public typealias Calibration = HoldfastBottleData.BottleCalibration
   /// The state of the device's Bluetooth adapter.
-  public typealias AdapterState = HoldfastWire.AdapterState
+  public typealias AdapterState = HoldfastBottleData.AdapterState
 }
 
 extension BottleLinkConfiguration {
@@ -181,17 +186,17 @@ extension BottleLinkConfiguration {
 
 extension BottleDrink {
   /// A drink as the bottle recorded it.
-  public typealias Record = HoldfastWire.BottleRecord
+  public typealias Record = HoldfastBottleData.BottleRecord
 }
 
 extension KnownBottle {
   /// The id of a bottle, by which the radio finds it.
-  public typealias PeripheralID = HoldfastWire.PeripheralID
+  public typealias PeripheralID = HoldfastBottleData.PeripheralID
 }
 
 extension BottleConfiguration {
   /// An error in the format of a bottle's bytes.
-  public typealias FormatError = HoldfastWire.BottleFormatError
+  public typealias FormatError = HoldfastBottleData.BottleFormatError
 }
 
 extension StreamStatus {

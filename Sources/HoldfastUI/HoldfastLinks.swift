@@ -3,7 +3,7 @@ public import HoldfastPorts
 public import Foundation
 public import Holdfast
 import HoldfastCore
-import HoldfastWire
+import HoldfastRelayData
 public import Observation
 
 /// The links from an app to one server, and the models that the app's screens share.

@@ -10,24 +10,30 @@ package enum Envelope {
   /// It is the member `message` or, if that is missing or empty, `error`. It is cut to 300
   /// characters, a limit that is Holdfast's own.
   package static func decodeNote(_ body: [UInt8]) -> String? {
-    let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
-      var notes: (message: String?, error: String?)
-      try reader.beginObject()
-      while let key = try reader.nextKey() {
-        if try reader.peek() != .string {
-          try reader.skipValue()
-        } else if reader.matches(key, "message") {
-          notes.message = try reader.string()
-        } else if reader.matches(key, "error") {
-          notes.error = try reader.string()
-        } else {
-          try reader.skipValue()
-        }
-      }
-      return notes
-    }
+    var reader = JSONReader(body)
+    let notes = try? notes(in: &reader)
     let note = [notes?.message, notes?.error].compactMap(\.self).first { !$0.isEmpty }
     return note.map { String($0.unicodeScalars.prefix(300)) }
+  }
+
+  private static func notes(
+    in reader: inout JSONReader
+  ) throws(JSONError) -> (message: String?, error: String?) {
+    var notes: (message: String?, error: String?)
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      if try reader.peek() != .string {
+        try reader.skipValue()
+      } else if reader.matches(key, "message") {
+        notes.message = try reader.string()
+      } else if reader.matches(key, "error") {
+        notes.error = try reader.string()
+      } else {
+        try reader.skipValue()
+      }
+    }
+    try reader.finish()
+    return notes
   }
 }
 

@@ -1,5 +1,5 @@
 public import HoldfastFirmware
-public import HoldfastWire
+public import HoldfastBottleData
 
 // The firmware's values in the format that the phone uses.
 extension VirtualBottle {

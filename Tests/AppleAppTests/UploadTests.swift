@@ -4,7 +4,8 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Synchronization
 import Testing
 

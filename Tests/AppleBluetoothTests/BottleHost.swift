@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastFirmware
 import HoldfastTestKit
 import HoldfastVirtualBottle
-import HoldfastWire
+import HoldfastBottleData
 
 /// The firmware of a bottle whose radio is the peripheral of a `FakeBluetooth`.
 ///

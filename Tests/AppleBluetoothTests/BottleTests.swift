@@ -4,10 +4,9 @@ import HoldfastBottleLink
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastFirmware
-import HoldfastStorage
+import HoldfastBottleData
 import HoldfastTestKit
 import HoldfastVirtualBottle
-import HoldfastWire
 import Testing
 
 /// Tests of the four scenarios of seed 002: the model of a bottle's client, the real adapter, and

@@ -3,7 +3,6 @@ import HoldfastBluetooth
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of discoveries and losses during a connection, as public bug reports describe them.

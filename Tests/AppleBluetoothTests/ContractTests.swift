@@ -3,7 +3,7 @@ import HoldfastBluetooth
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests of the promises of `Central`, kept by the adapter of Core Bluetooth.

@@ -3,7 +3,6 @@ import HoldfastBluetooth
 import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 
 /// The Bluetooth of a system, which outlives the app, behind the stand-in of Core Bluetooth.

@@ -2,7 +2,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastBottleData
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import HoldfastBluetooth
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// A phone with one app, and the peripheral of the contract in range.

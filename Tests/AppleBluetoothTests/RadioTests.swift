@@ -3,7 +3,7 @@ import HoldfastBluetooth
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests of launches, of the radio's states, and of the options of connects.

@@ -2,7 +2,6 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
 import HoldfastHealthKit
 import HoldfastPorts
 import HoldfastTestKit

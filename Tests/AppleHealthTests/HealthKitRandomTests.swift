@@ -2,11 +2,10 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastHealthKit
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests with random orders of callbacks, launches, locks and errors.

@@ -2,7 +2,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastTestKit
 import Testing

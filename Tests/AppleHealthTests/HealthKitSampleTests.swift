@@ -3,10 +3,11 @@ import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSync
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 @testable import HoldfastHealthKit
 
 /// Tests of the form of samples, by comparison with the reader of exports.

@@ -2,11 +2,11 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastHealthKit
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 /// Tests of observers and pages of changes.

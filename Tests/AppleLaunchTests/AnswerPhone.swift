@@ -8,7 +8,7 @@ import HoldfastFeaturePorts
 import HoldfastHealthKit
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastStorage
+import HoldfastSyncData
 import HoldfastTestKit
 import Synchronization
 

@@ -5,7 +5,7 @@ import Foundation
 import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Synchronization
 import Testing
 @_spi(Script) import UIKit

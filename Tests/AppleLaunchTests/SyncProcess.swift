@@ -8,9 +8,8 @@ import HoldfastFeaturePorts
 import HoldfastHealthKit
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastStorage
+import HoldfastSyncData
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 
 /// The steps of a process, at some of which something happens from outside, such as a kill.

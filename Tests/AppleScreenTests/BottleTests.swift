@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastBottleLink
-import HoldfastWire
+import HoldfastBottleData
 @_spi(Script) import SwiftUI
 import Testing
 

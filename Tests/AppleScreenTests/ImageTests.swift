@@ -1,8 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 @_spi(Script) import SwiftUI
 import Testing
 

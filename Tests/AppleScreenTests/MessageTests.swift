@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastMessageStream
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
 @_spi(Script) import SwiftUI
 import Testing

@@ -2,11 +2,13 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastSession
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastBottleData
+import HoldfastSessionData
+import HoldfastSyncData
 @_spi(Script) import SwiftUI
 import Testing
 

@@ -3,9 +3,8 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 @_spi(Script) import SwiftUI
 import Testing
 

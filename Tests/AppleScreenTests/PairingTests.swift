@@ -4,7 +4,8 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastHealthRelay
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 @_spi(Script) import SwiftUI
 import Testing
 

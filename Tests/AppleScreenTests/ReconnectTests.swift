@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 @_spi(Script) import SwiftUI
 import Testing
 

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSync
-import HoldfastWire
+import HoldfastSyncData
 @_spi(Script) import SwiftUI
 import Testing
 

@@ -1,4 +1,3 @@
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSessionAudit

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 import HoldfastSessionAudit
 
 /// An audit of a simulated server, in virtual time.

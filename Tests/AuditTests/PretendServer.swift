@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSessionAudit
 
 /// A simulated server for audits, in virtual time, with selected faults.

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSessionAudit

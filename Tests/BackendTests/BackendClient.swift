@@ -1,8 +1,7 @@
 import Dispatch
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// A client on its own queue, whose blocking reads do not delay the tasks of the store.
 actor BackendClient {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastMessageServer
 import Testing
 
 @testable import HoldfastBackend

@@ -2,9 +2,9 @@ import Foundation
 import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastMessageServer
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Synchronization
 import Testing
 

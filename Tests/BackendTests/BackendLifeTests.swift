@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
+import HoldfastMessageServer
 
 @Suite(.timeLimit(.minutes(60))) struct BackendLifeTests {
   @Test func `a drain warns followers, closes their sockets with 1001 and stops the backend`()

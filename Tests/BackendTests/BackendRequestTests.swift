@@ -2,9 +2,11 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastAssistants
+import HoldfastMessageData
 import Testing
+import HoldfastMessageServer
+import HoldfastServerParts
 
 @Suite(.timeLimit(.minutes(60))) struct BackendRequestTests {
   private static let base = "/api/v1/auth/shops"

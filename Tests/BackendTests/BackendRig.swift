@@ -3,11 +3,14 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
 import Synchronization
 
 @testable import HoldfastBackend
+import HoldfastJSON
+import HoldfastMessageServer
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 /// A running backend with its own data directory.
 struct BackendRig {

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
 import HoldfastServerSockets
 import Synchronization
 import Testing

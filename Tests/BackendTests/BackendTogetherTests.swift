@@ -1,8 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests that posts to any shop share a commit if they arrive during the previous one.

@@ -2,8 +2,7 @@ import Foundation
 import HoldfastTestKit
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastIdentity
 import Testing
 
 struct BackendTokensTests {

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// A client that keeps a shop by events, as the contract page describes, and checks their order.
 struct EventFollower {

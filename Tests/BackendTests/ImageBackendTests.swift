@@ -1,10 +1,13 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastMessageServer
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
 import Testing
+import HoldfastJSON
 
 /// Tests of images over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct ImageBackendTests {

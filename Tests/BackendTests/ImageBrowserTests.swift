@@ -1,6 +1,6 @@
 import HoldfastBackend
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests that a browser shows images of the backend.

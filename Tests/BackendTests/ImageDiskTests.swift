@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
 import Testing
 
 #if canImport(Glibc)

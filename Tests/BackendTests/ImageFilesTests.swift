@@ -2,9 +2,8 @@ import Dispatch
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

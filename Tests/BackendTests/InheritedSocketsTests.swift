@@ -3,10 +3,10 @@ import Glibc
 import HoldfastCore
 import HoldfastServerSockets
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastMessageData
 
 /// Tests of a backend whose sockets were opened by another program, such as systemd.
 @Suite(.timeLimit(.minutes(60))) struct InheritedSocketsTests {

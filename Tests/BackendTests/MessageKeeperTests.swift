@@ -1,9 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -2,9 +2,9 @@ import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastSyncServer
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastServerSockets
 import Synchronization
 import Testing

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend

@@ -1,7 +1,6 @@
 import HoldfastFirmware
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 import HoldfastVirtualBottle
 

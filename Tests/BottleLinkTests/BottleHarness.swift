@@ -1,8 +1,7 @@
 import HoldfastFirmware
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 import HoldfastVirtualBottle
 

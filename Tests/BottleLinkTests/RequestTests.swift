@@ -1,6 +1,5 @@
 import HoldfastFirmware
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 import HoldfastVirtualBottle
 

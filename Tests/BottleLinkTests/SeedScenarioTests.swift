@@ -1,11 +1,10 @@
 import HoldfastFirmware
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 import Testing
 import HoldfastVirtualBottle
 
 @testable import HoldfastBottleLink
+import HoldfastBottleData
 
 /// Tests of the scenarios and the table of expected behavior in seed 002, with its timings as
 /// bounds.

@@ -1,6 +1,6 @@
 import HoldfastFirmware
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 import HoldfastVirtualBottle
 

@@ -1,6 +1,5 @@
 import HoldfastFirmware
 import HoldfastCore
-import HoldfastWire
 import Testing
 import HoldfastVirtualBottle
 

@@ -6,7 +6,7 @@ import HoldfastHealth
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests that ask fifteen typical questions with one call each, and compare the numbers with those
 /// that a script computes from the text of the export.

@@ -2,9 +2,8 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
-import HoldfastWire
 import Synchronization
 import Testing
 

@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import Testing
 
 /// Tests of importing an export that is older than the samples of a store.

@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 
 /// Functions that create exports of a few records, and read the samples of stores.

@@ -1,12 +1,12 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 import HoldfastOwnerFiles
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync

@@ -1,7 +1,5 @@
-import HoldfastWire
+@testable import HoldfastUploads
 import Testing
-
-@testable import HoldfastStorage
 
 /// Tests of the steps of a resumable upload, and of the reaction to each answer.
 @Suite struct ResumableUploadTests {

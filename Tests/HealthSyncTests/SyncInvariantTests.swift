@@ -1,10 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
 import Testing
 
 @testable import HoldfastHealthSync
+import HoldfastSyncData
 
 /// Tests that the invariant checks of a sync and its parts detect broken states and accept valid
 /// ones.

@@ -1,10 +1,10 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync
+import HoldfastUploads
 
 /// Tests of the owner of a sync's progress.
 ///

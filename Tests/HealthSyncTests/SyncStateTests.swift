@@ -1,7 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync

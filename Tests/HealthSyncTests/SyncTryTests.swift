@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastHealthSync

@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of a reader whose first page came from a store without changes.
 @Suite struct HealthChangeCursorEdgeTests {

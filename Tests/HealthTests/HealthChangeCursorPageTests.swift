@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the limit of a page of changes, and of the position at which the next page begins.
 @Suite struct HealthChangeCursorPageTests {

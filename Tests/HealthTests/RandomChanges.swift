@@ -1,6 +1,6 @@
 import HoldfastCore
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// A generator of changes to a store with samples of two types. The changes are read page by page.
 struct RandomChanges: RandomInput {

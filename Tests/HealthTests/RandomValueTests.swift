@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Property tests of codecs, batches and pages with random values.
 @Suite struct RandomValueTests {

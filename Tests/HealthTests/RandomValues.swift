@@ -1,6 +1,7 @@
 import HoldfastCore
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// A generator of questions, replies and samples for round-trip tests of their codecs.
 struct RandomValues: RandomInput {

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the time that a complete import covers, and of stored samples that it does not contain.
 @Suite struct SampleCountsTests {

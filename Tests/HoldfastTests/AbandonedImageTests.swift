@@ -5,13 +5,14 @@ import HoldfastFeaturePorts
 import HoldfastMessageStream
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastStorage
+import HoldfastMessageData
+import HoldfastUploads
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 import Testing
 
 @testable import Holdfast
+import HoldfastJSON
 
 /// Tests of images on the server whose messages were discarded, and of downloads, with a server in
 /// memory.

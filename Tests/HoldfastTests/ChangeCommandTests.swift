@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastBackend
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastMessageServer
 import HoldfastTestKit
 import Testing
 

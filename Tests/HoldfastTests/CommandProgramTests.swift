@@ -3,7 +3,7 @@ import HoldfastLab
 import Foundation
 import Glibc
 import HoldfastTestKit
-import HoldfastServerCore
+import HoldfastAssistants
 import Testing
 
 /// Tests of the program's version, manual pages, completions and environment variables.

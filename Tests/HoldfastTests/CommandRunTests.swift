@@ -3,9 +3,9 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastIdentity
 import Testing
+import HoldfastMessageData
 
 @Suite(.timeLimit(.minutes(60))) struct CommandRunTests {
   @Test(arguments: [

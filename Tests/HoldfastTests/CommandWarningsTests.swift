@@ -1,7 +1,6 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of the warnings that commands print before they fail, or when there is nothing to show.

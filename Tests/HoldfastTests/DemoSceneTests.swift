@@ -1,6 +1,6 @@
 import HoldfastChildProcesses
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastDemo

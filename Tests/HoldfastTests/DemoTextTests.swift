@@ -1,6 +1,5 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastDemo

@@ -1,7 +1,6 @@
 import Holdfast
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// An actor that reads a stream to its end, and lets a test wait for updates.

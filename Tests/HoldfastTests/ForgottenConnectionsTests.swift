@@ -3,10 +3,9 @@ import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
 import Synchronization
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of the output and the exit statuses of `holdfast health`.

@@ -3,8 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct HistoryCommandTests {

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests of messages with images, with the whole client and the whole backend.

@@ -4,13 +4,14 @@ import HoldfastFeaturePorts
 import HoldfastMessageStream
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastStorage
+import HoldfastMessageData
+import HoldfastUploads
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 import Testing
 
 @testable import Holdfast
+import HoldfastJSON
 
 /// Tests of the requests that upload an image, with a server in memory.
 @Suite(.timeLimit(.minutes(60))) struct ImageUploadTests {

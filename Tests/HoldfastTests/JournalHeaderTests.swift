@@ -3,7 +3,7 @@ import HoldfastHealthRelay
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Testing
 

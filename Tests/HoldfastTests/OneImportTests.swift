@@ -1,8 +1,8 @@
 import HoldfastPorts
-import HoldfastStorage
+import HoldfastHealth
+import HoldfastMessageData
 import HoldfastFeaturePorts
 import Holdfast
-import HoldfastHealth
 import Testing
 
 /// Tests with the code of an app that needs only the imports of this file.

@@ -4,8 +4,7 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct OutboxCommandTests {

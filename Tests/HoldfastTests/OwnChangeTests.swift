@@ -1,10 +1,9 @@
 import Holdfast
 import HoldfastCore
 import HoldfastMessageStream
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastMessageServer
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of `ShopStream.edit` and `ShopStream.delete` with a whole backend, also as a plain server.

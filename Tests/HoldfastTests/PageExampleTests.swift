@@ -5,7 +5,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthRelay
 import HoldfastHealthSync
-import HoldfastStorage
+import HoldfastBottleData
 import Testing
 
 /// Compiles the example of docs/health-sync.md.

@@ -3,8 +3,8 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests of the real programs: a phone, a push hook, and the pull that the hook starts.

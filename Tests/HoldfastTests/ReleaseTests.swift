@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ReleaseTests {

@@ -1,9 +1,8 @@
 import Holdfast
 import HoldfastCore
 import HoldfastMessageStream
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of edits and deletions with the whole client and the whole backend.

@@ -1,10 +1,8 @@
 import Holdfast
 import HoldfastCore
 import HoldfastMessageStream
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastMessageServer
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of messages that the server removed for their size, with the whole client and the whole

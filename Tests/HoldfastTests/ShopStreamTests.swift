@@ -2,8 +2,8 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import HoldfastMessageStream
 import Testing
 

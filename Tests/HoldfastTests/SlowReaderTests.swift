@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Synchronization
 import Testing

@@ -4,8 +4,8 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import Testing
 
 /// A real backend, a real client, and a proxy between them that causes faults on request.

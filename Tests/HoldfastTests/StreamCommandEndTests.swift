@@ -3,8 +3,7 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests of the exit statuses of `stream` and `send`.

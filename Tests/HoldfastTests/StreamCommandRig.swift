@@ -4,9 +4,10 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import Testing
+import HoldfastJSON
 
 /// A backend in this process, and a directory for the commands that run against it.
 struct CommandShop {

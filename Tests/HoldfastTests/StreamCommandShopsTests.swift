@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of several shops in one process, and of several processes on one directory.

@@ -2,8 +2,7 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Testing
 

@@ -2,7 +2,6 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastSocket
-import HoldfastWire
 import Testing
 
 /// Tests of `ShopStream.send`, which waits until the server has stored the message.

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastRelayData
 import Synchronization
 import Testing
 

@@ -2,11 +2,13 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastSession
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastSessionData
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastUI

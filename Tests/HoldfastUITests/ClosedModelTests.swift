@@ -1,11 +1,11 @@
 import Foundation
 import Holdfast
 import HoldfastFeaturePorts
-import HoldfastHealth
 import HoldfastMessageStream
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastSyncData
 import Synchronization
 import Testing
 

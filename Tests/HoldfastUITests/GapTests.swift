@@ -1,7 +1,6 @@
 import Holdfast
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastUI

@@ -3,10 +3,11 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastSessionData
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastUI

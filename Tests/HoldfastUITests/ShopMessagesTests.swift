@@ -4,8 +4,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastUI

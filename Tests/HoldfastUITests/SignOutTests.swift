@@ -2,10 +2,12 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastRelayData
+import HoldfastSyncData
 import Synchronization
 import Testing
 

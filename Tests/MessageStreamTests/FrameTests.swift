@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastMessageStream

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastMessageStream

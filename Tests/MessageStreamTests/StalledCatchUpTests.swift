@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 import Testing
 
 @testable import HoldfastMessageStream
+import HoldfastMessageData
 
 /// Tests of responses that do not contain the server's messages.
 struct StalledCatchUpTests {

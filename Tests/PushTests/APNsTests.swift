@@ -1,7 +1,7 @@
 import HoldfastCurlNetwork
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastAPNs

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastPushHook

@@ -5,8 +5,8 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests of a complete phone and a complete backend that are connected through a fault-injecting

@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastTestKit
-import HoldfastWire
 import HoldfastServerSockets
 import Testing
 

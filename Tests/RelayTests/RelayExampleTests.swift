@@ -5,7 +5,6 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastWire
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastWire
+import HoldfastRelayData
 import HoldfastServerSockets
 import Synchronization
 

@@ -4,9 +4,10 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 import Synchronization
 
 /// A relay that uses real sockets, with its ports and its updates.

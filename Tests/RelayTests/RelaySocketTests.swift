@@ -5,7 +5,8 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastDriver
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import HoldfastServerSockets
 import Testing
 

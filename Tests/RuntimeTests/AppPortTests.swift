@@ -2,7 +2,6 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
 import HoldfastPorts
-import HoldfastWire
 import Synchronization
 import Testing
 

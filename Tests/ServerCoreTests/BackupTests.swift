@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastOperators
 
 /// Tests of which files belong to a backup, and of its first and last member.
 @Suite struct BackupTests {

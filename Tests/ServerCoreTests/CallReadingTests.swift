@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import Testing
 
 struct CallReadingTests {

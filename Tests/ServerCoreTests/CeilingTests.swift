@@ -1,8 +1,10 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
 import Testing
+import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 /// Tests of the maximums of sockets below, at and above their value, and of what metrics tell of them.
 struct CeilingTests {

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastServerParts
 import Testing
 
 struct CertificateReloadsTests {

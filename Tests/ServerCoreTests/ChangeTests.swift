@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import Testing
+import HoldfastIdentity
 
 /// Tests of edits and deletions, from the request to the answer and the frames.
 struct ChangeTests {

@@ -1,6 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import Testing
 
 /// Tests of pages for clients that ask for events.

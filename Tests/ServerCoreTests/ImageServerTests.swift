@@ -1,10 +1,12 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastIdentity
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
+import HoldfastJSON
 
 /// Tests of the rules of images: uploads in one request, downloads and deletions.
 @Suite struct ImageServerTests {

@@ -1,10 +1,12 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
+import HoldfastUploads
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastIdentity
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
 
 /// A test harness that drives a server of images at a settable time.
 struct ImageStage {

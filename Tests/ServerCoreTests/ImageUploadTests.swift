@@ -1,10 +1,12 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
+import HoldfastUploads
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
+import HoldfastIdentity
 
 /// Tests of images that are sent in pieces, and of what the server does at its own times.
 @Suite struct ImageUploadTests {

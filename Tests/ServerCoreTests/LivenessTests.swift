@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
 import Testing
 
 struct LivenessTests {

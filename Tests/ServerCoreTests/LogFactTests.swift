@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastServerParts
 import Testing
 
 /// Tests of what a log shows of a request: the address and the trace.

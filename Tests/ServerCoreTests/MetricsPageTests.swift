@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastServerParts
 import Testing
 
 /// Tests of the parts of which the metrics page consists.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
 import Testing
+import HoldfastIdentity
+import HoldfastMessageServer
 
 struct MetricsTests {
   /// Returns the lines of the metrics page that are not comments.

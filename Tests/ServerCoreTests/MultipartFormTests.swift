@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 /// Tests of the reader of forms, of parameters of header fields and of ranges.
 @Suite struct MultipartFormTests {

@@ -1,4 +1,4 @@
-import HoldfastServerCore
+import HoldfastServerParts
 import Testing
 
 /// Tests for the hosts and origins that `OriginPolicy` admits.

@@ -2,7 +2,7 @@ import HoldfastPages
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of pages and of the values that are inserted into them.
 @Suite struct PageTests {

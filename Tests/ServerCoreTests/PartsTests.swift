@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 struct PartsTests {
   @Test func `a full bucket allows its burst and then one post per interval`() {

@@ -1,7 +1,12 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastMessageServer
+@testable import HoldfastRelayServer
+@testable import HoldfastSessionServer
+@testable import HoldfastSyncServer
+import HoldfastServerParts
 
 /// Tests that pin every number of every server policy, so that a change is deliberate.
 @Suite struct PolicyNumberTests {

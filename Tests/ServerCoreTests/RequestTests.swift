@@ -1,6 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import Testing
 
 struct RequestTests {

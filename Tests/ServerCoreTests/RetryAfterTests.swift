@@ -1,5 +1,5 @@
-import HoldfastServerCore
 import Testing
+import HoldfastServerParts
 
 @Suite struct RetryAfterTests {
   private static let waits: [(Duration, Int64)] = [

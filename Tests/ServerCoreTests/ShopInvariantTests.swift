@@ -1,9 +1,10 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+import HoldfastServerParts
 
 /// Tests that each invariant of `ShopServer` and its alarms detects a planted fault.
 @Suite struct ShopInvariantTests {

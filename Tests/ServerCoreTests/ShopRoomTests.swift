@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
 
 /// Tests for the messages that a room keeps for sockets whose backlog is being read.
 struct ShopRoomTests {

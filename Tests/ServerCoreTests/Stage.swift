@@ -1,7 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import Testing
 
 /// Fixtures for these tests: shops, users, tokens and a fixed time.

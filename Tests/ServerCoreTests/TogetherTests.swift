@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import Testing
 
 /// Tests that posts of a shop that arrive during a store write are stored together after that

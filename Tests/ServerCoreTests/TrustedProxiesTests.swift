@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastServerParts
 import Testing
 
 /// Tests for finding the address of a client behind trusted proxies.

@@ -1,6 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
 import Testing
 
 struct UpgradeTests {

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastWire
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 // The effects of uploads, by their names.
 extension UploadingEffect {

@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSession
+import HoldfastSessionData
 
 @Suite struct EndingTests {
   @Test func `disconnects at once in the background if nothing is in flight`() {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession

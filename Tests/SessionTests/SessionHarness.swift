@@ -1,7 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession

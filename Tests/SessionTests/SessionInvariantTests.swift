@@ -1,6 +1,5 @@
 import HoldfastTestKit
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastCore

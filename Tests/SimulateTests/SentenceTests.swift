@@ -1,17 +1,18 @@
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastHealth
 import HoldfastHealthRelay
 import HoldfastHealthSync
 import HoldfastHeldSocket
 import HoldfastLinkTrace
 import HoldfastMessageStream
 import HoldfastSession
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastRelayData
 import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
+import HoldfastHealth
+import HoldfastSyncData
 
 /// Tests that each case of each input and effect has a sentence. The cases are those that the
 /// sources declare. Values come from simulated runs, and from `extra` where no run has one.

@@ -2,8 +2,7 @@ import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests of the simulated world of a phone and a bottle.

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Testing
 

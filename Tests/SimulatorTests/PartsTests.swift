@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastLinkChecks

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastMessageStream
 import HoldfastTestKit
-import HoldfastWire
 import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing

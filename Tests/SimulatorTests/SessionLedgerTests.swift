@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastLinkChecks

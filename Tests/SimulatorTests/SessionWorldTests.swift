@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
 import Testing
 

@@ -1,11 +1,11 @@
 import HoldfastHealthSync
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import Testing
+import HoldfastUploads
 
 /// Tests of the simulated world of health sync.
 @Suite(.timeLimit(.minutes(60))) struct SyncWorldTests {

@@ -2,9 +2,9 @@ import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastTestKit
 import HoldfastWorlds
-import HoldfastWire
 import HoldfastMessageStream
 import Testing
+import HoldfastMessageData
 
 @Suite struct WorldTests {
   @Test(arguments: ServerKind.allCases)

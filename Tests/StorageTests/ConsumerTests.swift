@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastMessageData
 import Testing
 
 /// Tests of the names and the default start of consumers.

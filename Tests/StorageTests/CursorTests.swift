@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests for `ShopCursor`, which marks the end of a timeline's known range.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastServerData
 import Testing
 
 @Suite struct NodeLeaseTests {

@@ -1,7 +1,6 @@
 import Foundation
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests of the coded form of outbox entries, which journals contain.

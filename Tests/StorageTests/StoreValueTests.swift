@@ -2,7 +2,6 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
 import Testing
 
 /// Tests of the values in which stores hold their data, using the contract suites that databases

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 /// Tests of the data that a session's client stores, with changes applied one at a time.

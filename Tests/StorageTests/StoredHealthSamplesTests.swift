@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastStorage
+import HoldfastHealthSamples
 import Testing
 
 /// Tests of a person's health samples as a value, with changes applied one at a time.

@@ -1,5 +1,4 @@
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 /// Tests of the data that a session server stores, with changes applied one at a time.

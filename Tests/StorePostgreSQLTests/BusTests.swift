@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastPorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastNATSBus

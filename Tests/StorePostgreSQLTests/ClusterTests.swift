@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastPostgreSQLStores

@@ -1,7 +1,7 @@
 import HoldfastBackend
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastPostgreSQLStores

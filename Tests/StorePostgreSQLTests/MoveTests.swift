@@ -2,11 +2,10 @@ import Foundation
 import HoldfastBackend
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastSQLiteStores
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 import Testing
 

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastSyncData
 import HoldfastTestKit
-import HoldfastWire
 
 /// Random batches of synced samples. Users, devices, samples and UUIDs repeat often.
 struct RandomSync {

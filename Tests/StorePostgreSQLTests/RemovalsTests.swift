@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import HoldfastWire
-import HoldfastServerCore
+import HoldfastMessageData
+import HoldfastMessageServer
 import Testing
 
 @testable import HoldfastBackend

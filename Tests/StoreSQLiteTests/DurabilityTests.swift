@@ -2,8 +2,7 @@ import Foundation
 import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,8 +1,7 @@
 import Foundation
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,8 +1,7 @@
 import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
 import Testing
 
 @testable import HoldfastSQLiteStores

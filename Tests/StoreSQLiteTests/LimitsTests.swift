@@ -3,8 +3,7 @@ import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastOwnerFiles
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastSQLiteStores

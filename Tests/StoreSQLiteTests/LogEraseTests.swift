@@ -1,9 +1,8 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores

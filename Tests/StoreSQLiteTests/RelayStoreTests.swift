@@ -1,8 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 enum Sample {

@@ -1,10 +1,8 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
-import HoldfastStorage
+import HoldfastSyncData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores

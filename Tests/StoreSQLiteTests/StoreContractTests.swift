@@ -1,8 +1,8 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastRelayData
 import HoldfastSQLiteStores
 import Testing
 

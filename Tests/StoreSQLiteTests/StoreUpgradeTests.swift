@@ -1,9 +1,8 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
-import HoldfastStorage
+import HoldfastHealthSamples
+import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,7 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
-import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,7 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import HoldfastWire
+import HoldfastBottleData
 import Synchronization
 import Testing
 

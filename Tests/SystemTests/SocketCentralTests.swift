@@ -2,7 +2,7 @@ import Dispatch
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastBottleData
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 /// Tests of the description of each `MessageError`, and of changing its texts.

@@ -1,7 +1,8 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
+import HoldfastJSON
 
 private func decode(_ text: String) throws(MessageError) -> Page {
   try PageCodec.decode(Array(text: text), shop: Sample.shop)

@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastMessageData
 
 @Suite struct PageQueryTests {
   private static let position = ShopPosition(epoch: "e1", offset: 7)

@@ -1,4 +1,4 @@
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 /// Tests of the list of the assistants that are paired with a phone.

@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastRelayData
 import Testing
 
 @Suite struct `The address of a push` {

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 private func fails(_ text: String) -> RelayWireError? {

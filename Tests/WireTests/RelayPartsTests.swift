@@ -2,7 +2,8 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 @Suite struct RelayPartsTests {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
 
 /// Relay values that the tests share.
 enum RelaySample {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// Values that the tests share.
 enum Sample {

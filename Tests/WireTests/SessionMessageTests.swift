@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 private func read(_ text: String) throws(FieldFault) -> SessionServerMessage {

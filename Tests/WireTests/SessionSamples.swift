@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// Session protocol values that the tests share.
 enum SessionSample {

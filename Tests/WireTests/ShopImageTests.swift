@@ -1,7 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastMessageData
+import HoldfastJSON
 
 /// Tests of images and of references to them.
 @Suite struct ShopImageTests {

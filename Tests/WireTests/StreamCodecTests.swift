@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {

@@ -4,7 +4,8 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastIdentity
+@testable import HoldfastMessageData
 
 @Suite struct Base64URLTests {
   // These are the vectors of RFC 4648 section 10 without padding, and vectors with the two

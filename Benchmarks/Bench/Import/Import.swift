@@ -2,8 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
 import HoldfastSQLiteStores
 import Synchronization
 

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
-import HoldfastWire
 import HoldfastSQLiteStores
 
 /// A question about a store with an imported export, timed until the answer is complete.

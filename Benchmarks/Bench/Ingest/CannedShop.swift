@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastServerSockets
 import Synchronization
 

@@ -1,7 +1,7 @@
 import HoldfastTestKit
-import HoldfastWire
 import HoldfastServerSockets
 import Synchronization
+import HoldfastMessageData
 
 /// The ingestion of messages, from the bytes of the frames to messages that are stored and shown.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCommandKit
 import HoldfastJSON
-import HoldfastWire
 
 extension BenchmarkResult {
   /// Returns the result as a human-readable table.

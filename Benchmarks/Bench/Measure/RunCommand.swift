@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import Foundation
 import HoldfastJSON
-import HoldfastWire
 
 /// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.
 enum RunCommand {

@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastWire
 import HoldfastSession
 
 /// The command `HoldfastBench converse`, which runs an app's session in a separate process.

@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastWire
 import HoldfastSession
 
 /// The command `HoldfastBench fleet`, which runs many real clients of one server.

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The command `HoldfastBench follow`, which runs an app's stream in a separate process.

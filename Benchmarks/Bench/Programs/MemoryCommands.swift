@@ -1,5 +1,4 @@
 import HoldfastCommandKit
-import HoldfastWire
 
 /// Commands that measure their own memory.
 ///

@@ -3,7 +3,7 @@ import HoldfastBackend
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastSessionServer
 
 /// The command `HoldfastBench session-server`, which runs the backend's sessions with high limits.
 enum SessionServerCommand {

@@ -1,8 +1,8 @@
 import HoldfastCommandKit
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastMessageServer
 
 /// The command `HoldfastBench shop-server`, which runs the real backend with high limits.
 enum ShopServerCommand {

@@ -3,9 +3,9 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastMessageServer
 
 /// A real backend and phones that follow its shops, all in this process.
 struct Household {

@@ -1,7 +1,6 @@
 import Holdfast
 import HoldfastBackend
 import HoldfastCore
-import HoldfastWire
 import HoldfastMessageStream
 
 /// The idle cost and the latency of a link, compared with the limits in the requirements.

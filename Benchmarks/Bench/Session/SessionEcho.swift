@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
 import HoldfastSession
 
 /// Round trips of prompts and responses through one session.

@@ -1,9 +1,8 @@
 import CHoldfastSQLite
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 
 /// The inserts of a health sync backend and nothing else. They are an upper limit for its speed.
 ///

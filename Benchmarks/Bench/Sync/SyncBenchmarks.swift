@@ -5,10 +5,9 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import HoldfastSQLiteStores
 
 /// Health sync from a phone's store to a backend's store.

@@ -4,7 +4,7 @@ import HoldfastPorts
   import Dispatch
   public import HoldfastCore
   public import HoldfastFeaturePorts
-  public import HoldfastWire
+  public import HoldfastBottleData
   import HoldfastLinuxBus
 
   /// A central that uses the Bluetooth radio of this machine through BlueZ on the system bus.

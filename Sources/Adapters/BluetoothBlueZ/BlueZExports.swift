@@ -1,6 +1,7 @@
+import HoldfastBottleData
+
 #if os(Linux)
   import HoldfastCore
-  import HoldfastWire
   import HoldfastLinuxBus
 
   extension BusRefusal {

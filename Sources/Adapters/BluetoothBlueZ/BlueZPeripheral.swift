@@ -4,7 +4,6 @@ import HoldfastPorts
   import Dispatch
   import HoldfastCore
   package import HoldfastFeaturePorts
-  package import HoldfastWire
   import HoldfastLinuxBus
 
   /// A peripheral that uses the Bluetooth radio of this machine through BlueZ on the system bus.

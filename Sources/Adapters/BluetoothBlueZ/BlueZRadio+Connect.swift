@@ -1,6 +1,6 @@
 #if os(Linux)
   import HoldfastCore
-  import HoldfastWire
+  import HoldfastBottleData
   import HoldfastLinuxBus
 
   // Tickets and connections.

@@ -1,6 +1,6 @@
 #if os(Linux)
   import HoldfastCore
-  import HoldfastWire
+  import HoldfastBottleData
   import HoldfastLinuxBus
 
   /// The rules of a central that uses BlueZ. They turn commands and bus messages into calls and

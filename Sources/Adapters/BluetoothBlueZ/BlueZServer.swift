@@ -1,7 +1,6 @@
 #if os(Linux)
   import HoldfastCore
   import HoldfastFeaturePorts
-  import HoldfastWire
   import HoldfastLinuxBus
 
   /// The rules of a peripheral that uses BlueZ. They turn commands and bus messages into calls and

@@ -1,4 +1,4 @@
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastOwnerFiles
 
 #if canImport(Glibc)

@@ -1,6 +1,6 @@
 #if canImport(CHoldfastArchive)
   import CHoldfastArchive
-  import HoldfastHealth
+  import HoldfastHealthSamples
 
   /// The export in a zip. It is identified by its contents and decompressed piece by piece.
   ///

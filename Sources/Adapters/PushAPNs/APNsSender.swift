@@ -1,7 +1,7 @@
 public import HoldfastCore
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastRelayData
 import Synchronization
 
 /// The configuration of pushes to a team's app.

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastJSON
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastRelayData
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 import Dispatch
-import HoldfastWire
+import HoldfastBottleData
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,6 +1,6 @@
 import Dispatch
 package import HoldfastFeaturePorts
-package import HoldfastWire
+package import HoldfastBottleData
 import Synchronization
 
 /// A peripheral on a Unix socket. One phone at a time can connect to it.

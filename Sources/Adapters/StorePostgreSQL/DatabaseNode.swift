@@ -2,7 +2,7 @@ import Glibc
 package import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastPorts
-import HoldfastStorage
+import HoldfastServerData
 import Synchronization
 
 /// A change of what a node may do.

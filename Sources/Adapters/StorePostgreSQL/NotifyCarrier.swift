@@ -1,5 +1,4 @@
 package import HoldfastNodeBus
-import HoldfastStorage
 
 extension NodeBus {
   /// Opens the bus of a node over `LISTEN` and `NOTIFY` of its database.

@@ -1,6 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
+public import HoldfastBottleData
 
 /// A store of the identity and the drinks of a phone's bottle. Each drink is stored once.
 ///

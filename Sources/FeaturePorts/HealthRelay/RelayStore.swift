@@ -1,6 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
+public import HoldfastRelayData
 
 /// A store of the state that a backend's relay needs after a restart: phones, grants of access, and
 /// questions.

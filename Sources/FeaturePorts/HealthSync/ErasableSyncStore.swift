@@ -1,6 +1,5 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
 
 /// A store of synced samples that can erase one user.
 public protocol ErasableSyncStore: SyncStore {

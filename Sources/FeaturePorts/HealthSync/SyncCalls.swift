@@ -1,6 +1,6 @@
 package import HoldfastCore
 package import HoldfastPorts
-package import HoldfastWire
+package import HoldfastUploads
 
 extension HTTPClient {
   /// Sends a request of a sync and returns the response, regardless of its status.

@@ -1,5 +1,5 @@
 package import HoldfastPorts
-import HoldfastWire
+import HoldfastSyncData
 
 /// The addresses of a sync's server, and the requests that are not uploads.
 package struct SyncRequests: Sendable {

@@ -1,6 +1,6 @@
 package import HoldfastCore
 package import HoldfastPorts
-import HoldfastWire
+import HoldfastUploads
 import Synchronization
 
 /// The secret of a sync's requests, and its source.

@@ -1,8 +1,7 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastHealth
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastHealthSamples
+public import HoldfastSyncData
 
 /// A store of the samples that phones upload, for all users of a backend.
 ///

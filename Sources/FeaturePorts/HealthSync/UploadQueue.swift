@@ -1,6 +1,7 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastSyncData
+public import HoldfastUploads
 
 /// A queue of file uploads. Uploads may continue while the process is not running.
 ///

@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// A message log that finds the messages of one author.
 public protocol AuthoredLog: MessageLog {

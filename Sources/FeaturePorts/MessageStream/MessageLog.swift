@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// A store of the backend's messages. Each shop has a log of events: posts, edits and deletions.
 ///

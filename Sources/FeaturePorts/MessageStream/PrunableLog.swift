@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// A message log whose beginning can be removed, so that its size and its age are bounded.
 ///

@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// A store of a phone's timelines.
 ///

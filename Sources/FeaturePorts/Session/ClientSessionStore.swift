@@ -1,6 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastStorage
+public import HoldfastSessionData
 
 /// A store of a session client's state: its id, prompts, messages and cursors.
 ///

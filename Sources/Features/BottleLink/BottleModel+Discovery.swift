@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 // The discovery of services: once for each connection, and again when the bottle changes them.
 extension BottleModel {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastBottleData
 
 /// The client of a bottle. It reconnects automatically and stores each drink once.
 ///

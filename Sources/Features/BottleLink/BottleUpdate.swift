@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastBottleData
 
 /// The status of a bottle's client that the user sees.
 public struct BottleStatus: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 
 /// The phone's side of a synchronization, which stores every chunk before it acknowledges the
 /// chunk.

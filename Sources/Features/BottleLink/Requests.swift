@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// The app's unanswered requests, including refreshes.
 struct Requests: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
 
 /// The queue of questions, in order of arrival. Only the first one is being answered.
 struct QuestionQueue: Sendable, Hashable {

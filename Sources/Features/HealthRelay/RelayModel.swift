@@ -1,6 +1,6 @@
 public import HoldfastCore
 public import HoldfastHealth
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// A phone that is paired by a code and answers an assistant's questions.
 ///

@@ -1,6 +1,6 @@
 public import HoldfastCore
 public import HoldfastHealth
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// An update that a relay reports to its user. Updates are reported in order.
 public enum RelayUpdate: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// The queue's transactions in progress, and the accepted batches that wait to be stored.
 ///

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 /// A gate for uploads, which depends on the network, the app's state, the cost and the secret.
 ///

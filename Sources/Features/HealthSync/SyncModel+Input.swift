@@ -1,7 +1,7 @@
 public import HoldfastCore
-public import HoldfastHealth
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastHealthSamples
+public import HoldfastSyncData
+public import HoldfastUploads
 
 extension SyncModel {
   /// An input of a sync.

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 // Grants of background time, and the work for which they are kept.
 extension SyncModel {

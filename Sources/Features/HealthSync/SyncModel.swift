@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A sync of health samples from a phone to a server. It reads sources, queues batches and sends
 /// them.

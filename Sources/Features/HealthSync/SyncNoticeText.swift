@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 extension SyncNotice: CustomStringConvertible {
   /// A description of the notice, in lower case and without a full stop.

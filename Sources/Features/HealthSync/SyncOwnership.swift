@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// The owner of the progress: a server with its user and epoch.
 ///

@@ -1,5 +1,5 @@
 package import HoldfastCore
-package import HoldfastWire
+package import HoldfastSyncData
 
 /// Packs pages of a source into batches, within the limits of one request.
 package struct SyncPacking: Sendable {

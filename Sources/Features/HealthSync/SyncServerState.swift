@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastUploads
 
 /// The server's availability for all types, and the report of a complete sync.
 struct SyncServerState: Sendable, Hashable {

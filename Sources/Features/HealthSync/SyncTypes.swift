@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 
 /// The types that a sync sends by default, and the encoding of samples as records.
 public enum SyncTypes {

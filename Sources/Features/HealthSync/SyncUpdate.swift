@@ -1,7 +1,7 @@
 public import HoldfastCore
-public import HoldfastHealth
-import HoldfastStorage
-public import HoldfastWire
+public import HoldfastHealthSamples
+public import HoldfastSyncData
+public import HoldfastUploads
 
 /// An update that a sync reports to its user. Updates are reported in order.
 public enum SyncUpdate: Sendable, Hashable, Codable {

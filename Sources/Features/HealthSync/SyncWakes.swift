@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastWire
 
 /// The grants of background time, each with the work that must end before it is given back: some
 /// runs, or everything that is under way.

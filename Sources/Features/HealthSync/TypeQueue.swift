@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 
 /// The read progress of one type, and the type's batches that the server has not accepted.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The oldest point that the reader has reached, and the fetch of older messages.
 struct History: Sendable, Hashable {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 extension OutboxEntry: QueuedItem {
   /// The shop. Messages of one shop are sent in the order in which they were written.

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The uploads of images in an outbox, with the data that is not stored with the entries.
 struct OutboxUploads: Sendable, Hashable {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// The edits and deletions of the user that the server has not confirmed, as an overlay of the
 /// messages on a screen.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// The messages that were deleted most recently, as far as this run of the process knows.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The extent to which the timeline is complete, and the operations that complete it.
 struct Recovery: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // Messages that the server does not keep any more. Nobody deleted them: what the phone has stays, and
 // what it missed is a gap that no page can fill.

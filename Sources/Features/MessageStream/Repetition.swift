@@ -1,4 +1,4 @@
-import HoldfastWire
+import HoldfastMessageData
 
 /// A detector of servers that ignore the page number and return the same page again and again.
 ///

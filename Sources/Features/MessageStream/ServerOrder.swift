@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The order in which a server without positions lists messages, as far as it is known, and what
 /// pages say about deleted messages.

@@ -1,6 +1,5 @@
 public import HoldfastCore
-import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// The newest messages of a shop in memory. They are sorted and bounded, and each ID occurs once.
 ///

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 extension StreamModel {
   /// An input of a stream.

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // Edits and deletions by the user. They wait in the outbox as messages do. The store keeps only the
 // server's versions: what the user asked for is an overlay, `PendingChanges`.

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // Edits and deletions, which a server with positions sends as events.
 extension StreamModel {

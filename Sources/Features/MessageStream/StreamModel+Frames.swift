@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // Frames received over the socket.
 extension StreamModel {

@@ -1,6 +1,5 @@
 import HoldfastCore
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // Messages with an image: the image is uploaded first, then the message is sent with its URL.
 extension StreamModel {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // Scrolling back: first into visible gaps, then to stored messages, then to messages on the server.
 extension StreamModel {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-import HoldfastWire
+public import HoldfastMessageData
 
 /// One shop's messages on a phone. They stay in order, complete and stored, regardless of the
 /// link's state.

@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// The settings of one shop's stream: its policy and its limits.
 public struct StreamSettings: Sendable, Hashable, Codable {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// An update that a stream reports to its user. Updates are reported in order.
 public enum StreamUpdate: Sendable, Hashable, Codable {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The changes of a stream that wait for the store, and the change being stored.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// Evidence about the turns of one conversation on a server without idempotency keys.
 ///

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// A connection to the server, with the messages sent on it and the expected responses.
 struct ServerConnection: Sendable, Hashable {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// The ID of one change passed to the store.
 public struct SessionCommitID: NumberedID {

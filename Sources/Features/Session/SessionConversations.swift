@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// The conversations of a session, with the known part of each, and the choice of those to follow.
 struct SessionConversations: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// The evidence about prompts on servers without keys, by conversation.
 struct SessionEvidence: Sendable, Hashable {

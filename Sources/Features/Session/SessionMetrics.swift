@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastSessionData
 
 /// The daily connection statistics that have not been passed to the store.
 struct SessionMetrics: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 extension SessionModel {
   /// Returns the followed conversations that are wanted.

@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastStorage
+import HoldfastSessionData
 
 extension SessionModel {
   public func check(_ check: inout InvariantCheck) {

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastSessionData
 
 /// A two-way session with a server. It delivers each prompt and each message exactly once.
 ///

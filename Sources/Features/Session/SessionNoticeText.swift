@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 extension SessionNotice: CustomStringConvertible {
   /// A description of the notice, in lower case and without a full stop.

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastSessionData
 
 /// An update that a session reports to its user. Updates are reported in order.
 public enum SessionUpdate: Sendable, Hashable, Codable {

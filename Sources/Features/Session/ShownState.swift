@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// The state that was shown to the user of a session.
 struct ShownState: Sendable, Hashable {

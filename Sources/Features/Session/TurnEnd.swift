@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// A message from a server without keys that ends an unspecified turn of a conversation.
 struct TurnEnd: Sendable, Hashable {

@@ -3,8 +3,7 @@ import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Synchronization
 
 /// The effect handler of a bottle. It uses the radio and the store, and delivers updates.

@@ -3,7 +3,7 @@ public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-public import HoldfastStorage
+public import HoldfastBottleData
 import Synchronization
 
 /// A drinking bottle that reconnects automatically.

@@ -1,6 +1,6 @@
 import HoldfastExportFiles
 public import HoldfastCore
-public import HoldfastHealth
+public import HoldfastHealthSamples
 public import HoldfastFeaturePorts
 public import HoldfastPorts
 

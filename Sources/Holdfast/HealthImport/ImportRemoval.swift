@@ -1,6 +1,6 @@
 import HoldfastExportFiles
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 
 /// The last step of an import, which removes samples that the export does not contain and creates

@@ -1,6 +1,6 @@
 import HoldfastExportFiles
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 
 /// The first reading of an import. It adds samples to the store.

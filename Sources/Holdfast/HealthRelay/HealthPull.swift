@@ -3,7 +3,7 @@ public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastHealth
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// A short exchange with the backend that answers queued questions while the app is in the
 /// background.

@@ -1,7 +1,7 @@
 import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 
 /// A client of the backend's interface for phones without a socket.
 struct PullAPI: Sendable {

@@ -2,8 +2,7 @@ import HoldfastHealthRelay
 import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
-import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
 
 /// The effect handler of a pull. It sends requests to the backend, reads health data, and holds the
 /// messages produced.

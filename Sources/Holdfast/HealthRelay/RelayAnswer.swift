@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastRelayData
 
 /// The answer to a question: the object that is sent, and its summary for the model.
 struct RelayAnswer: Sendable {

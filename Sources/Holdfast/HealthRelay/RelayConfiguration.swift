@@ -4,7 +4,7 @@ public import HoldfastCore
 public import HoldfastHealth
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// The configuration of a relay and of pulls, with the parts of the device that they use.
 public struct RelayConfiguration: Sendable {

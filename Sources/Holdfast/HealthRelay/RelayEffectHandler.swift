@@ -5,7 +5,7 @@ import HoldfastHealth
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 
 /// The effect handler of a relay. It uses the sockets, reads answers, shows the notification, and
 /// delivers updates.

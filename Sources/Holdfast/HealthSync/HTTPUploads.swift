@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A queue that uploads in tasks of this process. The next process continues unfinished uploads.
 ///

@@ -3,7 +3,6 @@ public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
 public import HoldfastPorts
-import HoldfastStorage
 
 /// A sync of health samples with a server.
 ///

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastSyncData
 
 /// A source that reads the health store of imports. Importing a newer export causes additions and
 /// deletions.

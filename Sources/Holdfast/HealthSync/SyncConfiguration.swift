@@ -2,7 +2,7 @@ import HoldfastHealthSync
 public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastStorage
+import HoldfastUploads
 
 /// The configuration of a sync, with the parts of the device that it uses.
 public struct SyncConfiguration: Sendable {

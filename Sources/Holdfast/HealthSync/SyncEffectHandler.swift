@@ -3,8 +3,7 @@ import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import Synchronization
 
 /// The effect handler of a sync. It uses the source, the files, the queue store and the uploads.

@@ -1,8 +1,8 @@
 import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
 
 /// A client of a server's images.
 struct ImageAPI: Sendable {

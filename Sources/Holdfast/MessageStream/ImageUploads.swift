@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastMessageStream
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
+import HoldfastJSON
 
 /// The uploads of the images in an outbox.
 ///

@@ -1,8 +1,7 @@
 public import Foundation
 import HoldfastCore
 import HoldfastSocket
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 extension ShopMessage {
   /// The time of creation, according to the server's clock.

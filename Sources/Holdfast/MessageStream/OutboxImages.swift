@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastOwnerFiles
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
 import Synchronization
 
 /// The images of one shop's outbox, and the tickets of their uploads.

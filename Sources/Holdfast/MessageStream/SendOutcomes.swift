@@ -2,8 +2,7 @@ import HoldfastSocket
 public import Foundation
 public import HoldfastCore
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Synchronization
 

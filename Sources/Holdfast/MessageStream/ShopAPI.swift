@@ -1,8 +1,8 @@
 import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastJSON
 
 /// A client of a shop's REST interface. It converts values to requests and responses to values.
 struct ShopAPI: Sendable {

@@ -1,7 +1,6 @@
 public import HoldfastCore
 import HoldfastFeaturePorts
-public import HoldfastStorage
-import HoldfastWire
+public import HoldfastMessageData
 import Synchronization
 
 /// A consumer of a shop's stored messages, for a program that must read each message across

@@ -3,8 +3,7 @@ public import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastSocket
 package import HoldfastFeaturePorts
-package import HoldfastStorage
-public import HoldfastWire
+package import HoldfastMessageData
 
 // Messages with images.
 extension ShopStream {

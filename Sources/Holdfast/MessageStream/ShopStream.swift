@@ -1,8 +1,7 @@
 public import HoldfastSocket
 public import HoldfastCore
 import HoldfastPorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 public import HoldfastMessageStream
 
 /// The stream of a shop's messages. It is an asynchronous sequence of updates and accepts the

@@ -4,7 +4,7 @@ public import HoldfastFeaturePorts
 import HoldfastMessageStream
 import HoldfastPorts
 public import HoldfastSocket
-import HoldfastWire
+import HoldfastMessageData
 
 /// The open shop streams of one user. At most five are open at the same time.
 ///

@@ -2,8 +2,7 @@ import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The effect handler of a message stream. It uses the sockets, the REST interface and the store,

@@ -1,6 +1,6 @@
 public import Foundation
 public import HoldfastCore
-public import HoldfastWire
+public import HoldfastSessionData
 
 // Conversations are lower-case UUIDs in the protocol. Foundation's UUIDs are upper-case as text.
 extension HeldSession {

@@ -2,8 +2,7 @@ public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-public import HoldfastWire
+import HoldfastSessionData
 public import HoldfastSession
 
 /// A two-way session with a server, which answers prompts.

@@ -2,8 +2,7 @@ public import Foundation
 public import HoldfastCore
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
 import Synchronization
 

@@ -1,7 +1,6 @@
 public import Foundation
 import HoldfastSocket
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastSessionData
 
 extension SessionEntry {
   /// The time at which the server stored the message, if it is known. It never determines the

@@ -4,8 +4,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
 
 /// The effect handler of a session. It uses the sockets, the key and the store, and delivers

@@ -1,5 +1,6 @@
 public import Foundation
-public import HoldfastWire
+public import HoldfastMessageData
+public import HoldfastSyncData
 
 // The texts that `localizedDescription` returns for the errors of this module and of those below.
 

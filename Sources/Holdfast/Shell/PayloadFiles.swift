@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastCore
-import HoldfastStorage
+import HoldfastUploads
 import HoldfastOwnerFiles
 
 /// The files of payloads that wait to be uploaded, in a folder of a data directory, and the tickets

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastRelayData
 
 /// The events that a system delivers to an app's delegate, passed on to the links.
 ///

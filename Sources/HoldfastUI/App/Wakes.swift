@@ -4,7 +4,6 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthRelay
 public import HoldfastPorts
-import HoldfastWire
 
 /// The routes from the causes of wakes to the features.
 extension HoldfastLinks {

@@ -2,8 +2,7 @@ public import Foundation
 public import Holdfast
 public import HoldfastBottleLink
 public import HoldfastFeaturePorts
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastBottleData
 public import Observation
 
 /// A bottle and its drinks, for the screens of an app.

@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastHealthRelay
-public import HoldfastWire
+public import HoldfastRelayData
 public import Observation
 
 /// The assistants that are signed in, and what they may read while this phone is away.

@@ -4,7 +4,8 @@ import HoldfastCore
 public import HoldfastFeaturePorts
 import HoldfastHealth
 public import HoldfastHealthRelay
-public import HoldfastWire
+public import HoldfastRelayData
+public import HoldfastSyncData
 public import Observation
 
 /// The relay of a phone, from which paired assistants may request health data, for the screens of

@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastPorts
 public import HoldfastFeaturePorts
 public import HoldfastHealthSync
-public import HoldfastWire
+public import HoldfastSyncData
 public import Observation
 
 /// The progress of syncing health samples, for the screens of an app.

@@ -1,7 +1,7 @@
 public import Foundation
 import Holdfast
 public import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 public import Observation
 
 /// The images to which the messages of a shop refer. They are in memory only, so that nothing is

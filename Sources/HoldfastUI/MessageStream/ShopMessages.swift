@@ -1,8 +1,7 @@
 import HoldfastPorts
 import HoldfastCore
 import HoldfastMessageStream
-public import HoldfastStorage
-import HoldfastWire
+public import HoldfastMessageData
 import Foundation
 public import Holdfast
 public import Observation

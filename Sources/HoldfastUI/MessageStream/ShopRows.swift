@@ -1,4 +1,4 @@
-public import HoldfastStorage
+public import HoldfastMessageData
 public import Foundation
 public import Holdfast
 

@@ -1,5 +1,5 @@
 import Holdfast
-import HoldfastStorage
+import HoldfastMessageData
 
 /// The gaps between the messages of a screen.
 struct ShownGaps: Sendable, Hashable {

@@ -1,6 +1,5 @@
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
-import HoldfastStorage
 public import Foundation
 public import Holdfast
 /// A turn of a conversation, as a row of a list.

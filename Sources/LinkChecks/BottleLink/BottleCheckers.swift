@@ -1,7 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// The checkers of the guarantees that are specific to a bottle, and that need no more than a
 /// journal contains.

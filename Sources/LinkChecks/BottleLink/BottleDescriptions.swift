@@ -1,7 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleFeature {
   public static func describe(_ input: Input) -> TracePart {

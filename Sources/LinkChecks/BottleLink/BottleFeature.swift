@@ -1,6 +1,6 @@
 public import HoldfastBottleLink
 public import HoldfastCore
-package import HoldfastWire
+package import HoldfastBottleData
 
 /// A bottle and its phone.
 public enum BottleFeature: ObservedFeature {

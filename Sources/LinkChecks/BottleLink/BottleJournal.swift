@@ -1,7 +1,6 @@
 public import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleFeature: ReplayedFeature {
   /// The facts about the user and the app that the journal of a bottle's link contains.

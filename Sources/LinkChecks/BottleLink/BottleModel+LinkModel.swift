@@ -1,6 +1,6 @@
 public import HoldfastBottleLink
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleModel: LinkModel {
   public static func role(of input: Input) -> InputRole {

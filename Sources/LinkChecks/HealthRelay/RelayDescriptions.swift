@@ -1,8 +1,8 @@
 import HoldfastHealthRelay
 import HoldfastCore
 package import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 // The trace of a run.
 extension RelayFeature {

@@ -1,8 +1,7 @@
 public import HoldfastCore
 public import HoldfastHealthRelay
-public import HoldfastServerCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastRelayServer
+public import HoldfastRelayData
 
 /// A fact that is specific to this world.
 public enum RelayFact: Sendable, Equatable {

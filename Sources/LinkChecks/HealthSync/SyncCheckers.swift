@@ -1,8 +1,8 @@
 public import HoldfastHealthSync
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
+import HoldfastUploads
 
 /// The checkers of the guarantees that are specific to HealthSync.
 ///

@@ -1,8 +1,7 @@
 import HoldfastHealthSync
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 extension SyncFeature {
   public static func describe(_ input: Input) -> TracePart {

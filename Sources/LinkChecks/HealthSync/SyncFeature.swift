@@ -1,6 +1,5 @@
 public import HoldfastCore
 public import HoldfastHealthSync
-import HoldfastWire
 
 /// HealthSync: phones with health data, their systems, and a backend.
 ///

@@ -1,6 +1,5 @@
 public import HoldfastHealthSync
 public import HoldfastCore
-import HoldfastWire
 
 extension SyncModel: CheckedModel {
   /// The status is always disconnected, because the model has no link.

@@ -1,6 +1,7 @@
 import HoldfastHealthSync
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A checker that detects uploads that are sent too early, too often, or at a cost that the user
 /// does not want.

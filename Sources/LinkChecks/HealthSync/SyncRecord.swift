@@ -1,6 +1,5 @@
 public import HoldfastHealthSync
 import HoldfastCore
-import HoldfastWire
 
 extension SyncFeature: ReplayedFeature {
   /// The facts about the user and the app that a HealthSync journal contains.

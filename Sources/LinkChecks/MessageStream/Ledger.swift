@@ -1,6 +1,5 @@
 import HoldfastCore
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that compares accepted and shown messages, and detects lost, duplicated and reordered

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 import HoldfastMessageStream
+import HoldfastMessageData
 
 /// A tracker of the information that the client of a plain server could have about a post when it
 /// repeated the post.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that detects a post that could have been sent but was not.

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that detects requests outside the socket that follow neither a cause nor a wait, and

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
 import HoldfastMessageStream
+import HoldfastMessageData
 
 /// A checker that detects a message that is sent while an attempt to send a message is in progress.
 ///

@@ -1,6 +1,5 @@
 public import HoldfastCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// A fact that is specific to this world.
 public enum StreamFact: Sendable, Equatable {

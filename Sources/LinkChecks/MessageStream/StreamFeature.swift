@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastMessageStream
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// MessageStream: one phone in one shop, a server with one of two contracts, and other users.
 public enum StreamFeature: ObservedFeature {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 public import HoldfastMessageStream
 
 extension StreamFeature: ReplayedFeature {

@@ -1,6 +1,5 @@
 public import HoldfastMessageStream
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageData
 
 /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
 public struct StreamState: Sendable {

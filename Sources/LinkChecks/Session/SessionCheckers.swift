@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
 
 /// The checkers of the guarantees that are specific to a session, and that do not need everything

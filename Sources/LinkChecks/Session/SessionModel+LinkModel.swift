@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 public import HoldfastSession
 
 extension SessionModel: LinkModel {

@@ -1,6 +1,5 @@
 import HoldfastCore
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastSessionData
 public import HoldfastSession
 
 extension SessionsFeature: ReplayedFeature {

@@ -1,7 +1,6 @@
 public import HoldfastCore
 public import HoldfastSession
-public import HoldfastStorage
-import HoldfastWire
+public import HoldfastSessionData
 
 /// Sessions: two phones of two people, and a server with a program behind it.
 ///

@@ -1,8 +1,7 @@
 public import HoldfastBottleLink
 public import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
+import HoldfastBottleData
 
 extension BottleFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { model.bottle?.name }

@@ -1,8 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
+import HoldfastBottleData
 
 extension BottleFeature {
   public static func sentence(of input: Input) -> String? {

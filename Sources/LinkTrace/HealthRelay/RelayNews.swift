@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastHealthRelay
-import HoldfastWire
 public import HoldfastLinkChecks
 
 extension RelayFeature: TracedFeature {

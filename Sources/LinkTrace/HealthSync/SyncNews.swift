@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealthSync
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
+import HoldfastSyncData
+import HoldfastUploads
 
 extension SyncFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

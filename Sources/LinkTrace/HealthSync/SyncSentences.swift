@@ -1,7 +1,5 @@
 import HoldfastCore
 import HoldfastHealthSync
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
 
 extension SyncFeature {

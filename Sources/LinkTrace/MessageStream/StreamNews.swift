@@ -1,8 +1,7 @@
 import HoldfastCore
 public import HoldfastMessageStream
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
+import HoldfastMessageData
 
 extension StreamFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { "shop \(model.settings.shop)" }

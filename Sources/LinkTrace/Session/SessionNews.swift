@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastSession
-import HoldfastStorage
-import HoldfastWire
 public import HoldfastLinkChecks
+import HoldfastSessionData
 
 extension SessionsFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

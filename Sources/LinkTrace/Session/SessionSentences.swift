@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastSession
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 public import HoldfastLinkChecks
 
 extension SessionsFeature {

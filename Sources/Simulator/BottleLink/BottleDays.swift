@@ -1,6 +1,5 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastWire
 
 extension BottleFeature {
   /// The kinds of planned events, in addition to those of the kernel.

@@ -1,8 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleFeature {
   /// A deliberate defect of a phone with a bottle.

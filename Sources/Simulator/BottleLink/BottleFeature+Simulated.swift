@@ -2,8 +2,7 @@ public import HoldfastFirmware
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastBottleData
 
 // The world of a bottle and its phone.
 //

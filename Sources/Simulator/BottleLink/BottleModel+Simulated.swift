@@ -1,7 +1,7 @@
+import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastWire
 
 extension BottleModel: SimulatedModel {
   public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {

@@ -1,7 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWire
+import HoldfastBottleData
 
 /// A phone's radio, and the state that the system keeps while the app is not running.
 struct BottleRadio {

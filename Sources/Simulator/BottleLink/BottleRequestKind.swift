@@ -1,5 +1,5 @@
 import HoldfastBottleLink
-import HoldfastWire
+import HoldfastBottleData
 
 /// A user's request to a bottle, and the bytes to write for it.
 enum BottleRequestKind: String, CaseIterable, Sendable {

@@ -1,7 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWire
 
 /// A checker of the limits for scans and connects. It checks when they begin and when they end.
 struct BottleScans: Sendable {

@@ -2,8 +2,7 @@ import HoldfastFirmware
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastVirtualBottle
 
 // The bottle: the actual firmware, and the people who use the bottle.

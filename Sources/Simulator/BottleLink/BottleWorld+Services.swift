@@ -1,7 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleRadio {
   /// The moments at which a bottle changes its services, as after an update of its firmware.

@@ -2,8 +2,7 @@ import HoldfastFirmware
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastVirtualBottle
 
 /// A world with a phone, its system and its radio, and a bottle with the actual firmware.

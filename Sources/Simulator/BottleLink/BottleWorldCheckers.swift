@@ -1,7 +1,7 @@
 public import HoldfastBottleLink
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastWire
+import HoldfastBottleData
 
 /// The checkers of a bottle's guarantees that need to know what the radio, the phone's system and
 /// the bottle do.

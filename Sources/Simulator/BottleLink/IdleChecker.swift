@@ -1,7 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWire
+import HoldfastBottleData
 
 /// A checker of idle connections. Unused connections must end, and held connections must not.
 struct IdleChecker: Sendable {

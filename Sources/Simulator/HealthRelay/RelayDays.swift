@@ -1,6 +1,6 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastServerCore
+import HoldfastRelayServer
 
 /// The numbers that a plan of relays fixes for a run, in addition to the network conditions.
 public struct RelayNumbers: PlanNumbers {

@@ -2,9 +2,8 @@ import HoldfastHealthRelay
 import HoldfastCore
 public import HoldfastLinkChecks
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// A deliberate defect of a relay.
 public enum RelayDefect: String, DeliberateDefect {

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastRelayServer
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
 
 /// A checker of due data. While the phone, the connection and the assistant work, a question must
 /// be answered with data, and no later than the earlier questions in the queue require.

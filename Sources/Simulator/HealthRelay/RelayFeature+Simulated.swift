@@ -1,9 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
 
 // The world of HealthRelay: two phones, a backend, and three assistants that ask questions.
 extension RelayFeature: SimulatedFeature {

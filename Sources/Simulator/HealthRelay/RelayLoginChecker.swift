@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
+import HoldfastRelayServer
 
 /// A checker of logins. A pair admits one assistant, once. Guesses are stopped, and lock out only
 /// the address that made them.

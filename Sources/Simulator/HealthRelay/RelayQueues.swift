@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// A checker of question queues. Each phone receives its questions in order and once, and is woken
 /// for waiting questions.

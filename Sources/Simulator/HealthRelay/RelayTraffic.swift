@@ -2,9 +2,9 @@ public import HoldfastHealthRelay
 public import HoldfastCore
 public import HoldfastLinkChecks
 public import HoldfastHealth
-public import HoldfastServerCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastRelayServer
+public import HoldfastServerParts
+public import HoldfastRelayData
 
 // The traffic between the hosts of the world.
 extension RelayFeature {

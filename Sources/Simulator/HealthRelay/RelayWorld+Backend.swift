@@ -1,10 +1,10 @@
 import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
 
 // The backend: the actual rules, with a store that is a plain value.
 extension RelayWorld {
@@ -117,7 +117,7 @@ extension RelayWorld {
   private mutating func draw(_ drawToken: RelayServer.TokenRequest) {
     let secret = newSecret("token")
     // The pair consists of letters and digits that no text contains by chance.
-    let pair = HoldfastServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
+    let pair = HoldfastRelayServer.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
     for text in [secret, pair.code, pair.word] { hide(text) }
     if case .phone(let id) = drawToken, let line = line(id.number) {
       let phone = kernel.lines[line].from.index

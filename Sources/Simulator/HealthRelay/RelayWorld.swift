@@ -2,9 +2,8 @@ import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// A world with phones, a backend with its store, and assistants.
 struct RelayWorld: SimulatedWorld, ~Copyable {

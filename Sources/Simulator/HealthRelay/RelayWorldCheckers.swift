@@ -2,9 +2,8 @@ public import HoldfastHealthRelay
 import HoldfastCore
 public import HoldfastLinkChecks
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// The checkers of a relay's guarantees that need to know what the backend and the assistants do.
 /// They track the calls and the permissions of each assistant.

@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A foreign client that supports the protocols but was not written for this server.
 ///

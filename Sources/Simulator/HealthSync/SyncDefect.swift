@@ -1,10 +1,9 @@
 import HoldfastHealthSync
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
 
 extension SyncFeature {
   /// A deliberate defect of HealthSync, in the app or on the server.

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncServer
 
 /// The values that a person must be shown. They are computed second by second, independently of the
 /// server.

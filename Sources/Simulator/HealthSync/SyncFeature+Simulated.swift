@@ -1,10 +1,10 @@
 public import HoldfastHealthSync
 public import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastHealth
-public import HoldfastServerCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastServerParts
+public import HoldfastSyncServer
+public import HoldfastSyncData
+public import HoldfastUploads
 
 // HealthSync in the simulator: phones with health data, their systems, and a backend.
 extension SyncFeature: SimulatedFeature {

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastServerParts
 
 /// A piece of an upload, which the server writes to the upload's file.
 public struct SyncPiece: Sendable {

@@ -1,8 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncServer
 
 /// A request as received by the server, with its header fields and query items by name.
 struct SyncReceivedRequest: Sendable {

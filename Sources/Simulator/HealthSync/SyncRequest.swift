@@ -1,8 +1,9 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A request in its encoded form. The client writes the header fields, and the server reads them.
 public struct SyncRequest: Sendable {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
 
 /// A generator for the samples of a person with two devices and many types, over several weeks.
 enum SyncSamples {

@@ -1,9 +1,10 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
+import HoldfastHealthSamples
 
 /// A copy of a run's backend with the same rules and samples. In the copy, no operation takes time.
 struct SyncServerCopy {

@@ -1,9 +1,8 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 
 /// The health data of one phone: its samples, and the numbered changes that produced them.
 ///

@@ -1,10 +1,11 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
+import HoldfastHealthSamples
 
 // The app's effect handler on a phone: its source, its disk and its uploads.
 extension SyncWorld {

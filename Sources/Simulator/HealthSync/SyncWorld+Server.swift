@@ -1,9 +1,10 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
 
 // The server: the actual rules, with an in-memory store.
 extension SyncWorld {

@@ -1,10 +1,9 @@
 import HoldfastHealthSync
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastSyncData
+import HoldfastUploads
 
 /// A world with phones that use HealthSync, their systems, and a backend.
 struct SyncWorld: SimulatedWorld, ~Copyable {

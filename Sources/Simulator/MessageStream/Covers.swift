@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageStream
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// A checker of the covered ranges with which the phone follows the server into another epoch.
 ///

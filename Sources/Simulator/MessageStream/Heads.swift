@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that detects a stream that reports right after connecting that it is complete,

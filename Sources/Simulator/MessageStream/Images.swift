@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageStream
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// A checker that detects images without their messages, and messages without their images.
 ///

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that detects edits and deletions by the user that the phone stored and the server never

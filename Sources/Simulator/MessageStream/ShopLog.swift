@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 
 /// The durable log of a simulated shop. It also simulates plain and failing servers.
 struct ShopLog {

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A disguise that gives each attempt to send a message a new key, like a client that creates the

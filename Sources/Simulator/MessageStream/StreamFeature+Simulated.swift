@@ -1,8 +1,7 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
 import HoldfastMessageStream
+import HoldfastMessageData
 
 // MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
 // other users.

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The seam between the client and its world. It applies the defects of MessageStream.

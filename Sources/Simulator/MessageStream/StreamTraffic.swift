@@ -1,8 +1,9 @@
 public import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastServerCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastMessageServer
+public import HoldfastServerParts
+public import HoldfastMessageData
+import HoldfastUploads
 public import HoldfastMessageStream
 
 // The traffic between the hosts of the world.

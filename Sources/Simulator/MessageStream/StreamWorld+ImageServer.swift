@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
+import HoldfastUploads
 
 /// The server's actual rules of images, and the files of incomplete uploads.
 struct ImageBackend: Sendable {

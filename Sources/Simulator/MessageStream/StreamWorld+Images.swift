@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageStream
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
+import HoldfastJSON
 
 /// The images of a phone's outbox, and the attempts to upload them.
 struct PhoneImages: Sendable {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastMessageData
 import HoldfastMessageStream
 
 // Behavior that only some servers show: restored logs, several devices of a user, and false

@@ -1,9 +1,11 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastJSON
 
 // The server: the actual rules, an in-memory log, and the server's other users.
 extension StreamWorld {

@@ -1,9 +1,10 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastJSON
+import HoldfastUploads
 
 /// A world with one phone, its user, a server, and the server's other users.
 struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {

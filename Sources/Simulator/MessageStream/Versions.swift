@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A checker that detects older texts than the server's, and deleted messages that are still shown.

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// A scripted client of the server that is independent of the package's own client.
 ///

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import HoldfastSession
 
 /// A checker of a phone's messages and of its reports about connections.

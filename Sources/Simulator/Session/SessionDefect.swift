@@ -1,8 +1,7 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionServer
+import HoldfastSessionData
 import HoldfastSession
 
 extension SessionsFeature {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 
 // Checks of the server's changes, windows and counts.
 extension SessionLedger {

@@ -1,8 +1,8 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 
 /// A checker that compares the server's messages, changes and counts with its inputs and its
 /// durable state.

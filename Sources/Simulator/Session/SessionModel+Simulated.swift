@@ -1,7 +1,7 @@
 public import HoldfastCore
 public import HoldfastLinkChecks
 public import HoldfastSession
-import HoldfastStorage
+import HoldfastSessionData
 
 extension SessionModel: SimulatedModel {
   public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {

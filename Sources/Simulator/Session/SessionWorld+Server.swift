@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 import HoldfastSession
 
 // The server: the actual rules with a store that is a plain value, and the program behind them.

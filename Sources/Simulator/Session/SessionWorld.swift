@@ -1,9 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionServer
+import HoldfastSessionData
 import HoldfastSession
 
 /// A world with two phones that have sessions, and a server with a program behind it.

@@ -1,7 +1,6 @@
 import HoldfastCore
 public import HoldfastLinkChecks
 import HoldfastSession
-import HoldfastStorage
 
 /// The checkers of a session's guarantees that need everything that passes over a connection. A
 /// journal omits too much for them.

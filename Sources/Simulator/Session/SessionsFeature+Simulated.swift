@@ -1,8 +1,7 @@
 public import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastServerCore
-public import HoldfastStorage
-public import HoldfastWire
+public import HoldfastServerParts
+public import HoldfastSessionData
 public import HoldfastSession
 
 // The world of sessions: two phones of two people, and a server with a program behind it.

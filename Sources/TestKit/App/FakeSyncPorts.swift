@@ -1,8 +1,9 @@
 public import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-public import HoldfastWire
+public import HoldfastSyncData
+public import HoldfastUploads
 import Synchronization
 
 /// A source of health samples that a test adds and removes. The anchor is the number of the last

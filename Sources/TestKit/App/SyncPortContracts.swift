@@ -1,8 +1,9 @@
 public import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 public import HoldfastFeaturePorts
 import HoldfastPorts
-public import HoldfastWire
+public import HoldfastSyncData
+import HoldfastUploads
 import Synchronization
 
 /// Checks the promises of `HealthSource`, for any implementation and any test library.

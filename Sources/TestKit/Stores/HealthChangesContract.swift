@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 import HoldfastPorts
 

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 public import HoldfastFeaturePorts
 
 /// Checks the promises of `HealthStore`, for any implementation and any test library.

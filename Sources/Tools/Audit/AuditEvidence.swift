@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// The records of an audit, from which the findings are derived.
 public struct AuditEvidence: Sendable {

@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// All scripts of an audit.
 public struct AuditPlan: Sendable {

@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastWire
+public import HoldfastSessionData
 import HoldfastJSON
 
 /// A record of the events of one script.

@@ -1,4 +1,4 @@
-public import HoldfastWire
+public import HoldfastSessionData
 
 /// A plan of messages to send and events to wait for, over one or more connections.
 public struct AuditScript: Sendable {

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// Checks of prompts, responses and histories.
 extension AuditEvidence {

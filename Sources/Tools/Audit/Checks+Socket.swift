@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// Checks of the behavior that is visible before a login.
 extension AuditEvidence {

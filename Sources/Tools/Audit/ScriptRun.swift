@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// A key, and a function that signs challenges with the key.
 public struct AuditKey: Sendable {

@@ -3,14 +3,15 @@ public import HoldfastCore
 import HoldfastProtocols
 public import HoldfastFeaturePorts
 public import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
 import HoldfastOwnerFiles
 import HoldfastPostgreSQLStores
 import HoldfastSQLiteStores
-import HoldfastStorage
 import HoldfastServerSockets
 import Synchronization
+import HoldfastJSON
+import HoldfastMessageServer
+import HoldfastServerData
+import HoldfastServerParts
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
 /// files.

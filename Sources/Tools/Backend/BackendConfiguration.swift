@@ -2,7 +2,12 @@ import HoldfastCore
 import HoldfastNATSBus
 public import HoldfastPorts
 import HoldfastServerSockets
-public import HoldfastServerCore
+public import HoldfastAssistants
+public import HoldfastMessageServer
+public import HoldfastRelayServer
+public import HoldfastServerParts
+public import HoldfastSessionServer
+public import HoldfastSyncServer
 
 /// The services of a backend. A request's path is matched against their routes in this order.
 let backendServices: [any Service.Type] = [

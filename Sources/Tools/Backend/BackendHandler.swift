@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastServerParts
 import HoldfastOwnerFiles
 import HoldfastServerSockets
 

@@ -1,8 +1,6 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
 import Synchronization
 
 /// A line of the log: an event and facts about its client. It never contains a token, a query or

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// The form in which the log shows the addresses of clients.

@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// A program that the demo runs, named by its command: an app on the phone, or a device near the
 /// phone.

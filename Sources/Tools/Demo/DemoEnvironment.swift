@@ -4,7 +4,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkTrace
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
 
 /// The environment of the demo: its participants, and the actions and measurements that scenarios
 /// share.

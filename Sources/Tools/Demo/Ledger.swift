@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// The results of the demo.
 struct Ledger: Sendable, Hashable {

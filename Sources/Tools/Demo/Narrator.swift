@@ -1,7 +1,6 @@
 public import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// An event that the demo reports.
 struct DemoEvent: Sendable, Hashable {

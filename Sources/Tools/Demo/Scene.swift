@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastLinkTrace
-import HoldfastWire
+import HoldfastMessageData
 
 /// The events of the demo so far, and the tasks that wait for further events.
 actor Scene: AppWatcher {

@@ -4,13 +4,14 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
 import HoldfastTestKit
-import HoldfastWire
 import Synchronization
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastJSON
+import HoldfastMessageServer
+import HoldfastServerParts
 
 /// Tests of the address for operators, over real sockets.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct AdminBackendTests {

@@ -1,12 +1,11 @@
 import Foundation
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastMessageServer
 
 /// A running backend with a Unix socket for operators.
 struct AdminRig {

@@ -2,13 +2,17 @@ import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastSessionServer
+import HoldfastMessageData
+import HoldfastRelayData
+import HoldfastSyncData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
+import HoldfastJSON
+import HoldfastServerParts
 
 /// Tests of the erasure of a user, over real sockets and files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct EraseBackendTests {

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastOperators
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend

@@ -2,9 +2,10 @@ import Foundation
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
 import Testing
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of `GET /health` in a headless browser.
 @Suite(

@@ -4,11 +4,13 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastProtocols
 import HoldfastFeaturePorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of HealthSync over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncBackendTests {

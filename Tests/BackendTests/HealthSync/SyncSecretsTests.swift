@@ -2,9 +2,9 @@ import Foundation
 import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastTestKit
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastRelayData
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastBackend

@@ -2,11 +2,13 @@ import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
 
 /// Tests of resumable uploads over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncUploadBackendTests {

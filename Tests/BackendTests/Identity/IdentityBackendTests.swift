@@ -1,12 +1,15 @@
 import Foundation
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastIdentity
+import HoldfastSessionServer
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of a backend that accepts tokens of an identity provider.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct IdentityBackendTests {

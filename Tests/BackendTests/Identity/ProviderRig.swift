@@ -2,7 +2,7 @@ import Foundation
 import HoldfastBackend
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastIdentity
 import HoldfastTestKit
 import Synchronization
 

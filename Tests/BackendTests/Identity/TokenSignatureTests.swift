@@ -1,6 +1,5 @@
-import HoldfastServerCore
+import HoldfastIdentity
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
+import HoldfastAssistants
 
 /// Tests of current assistants, which use the official SDK, with a backend and a phone.
 @Suite(

@@ -1,10 +1,11 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
+import HoldfastRelayData
+import HoldfastServerParts
 
 /// Tests of the HTTP responses, event streams and plain endpoints that an SDK hides.
 @Suite(.offThePool, .timeLimit(.minutes(60)))

@@ -1,12 +1,13 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastAssistants
 import Synchronization
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastRelayData
+import HoldfastServerParts
 
 /// A client that signs in with OAuth over sockets, with the browser's part played by the test.
 struct OAuthTestClient {

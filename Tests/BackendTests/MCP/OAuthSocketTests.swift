@@ -1,10 +1,11 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastAssistants
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastRelayData
+import HoldfastServerParts
 
 /// Tests of the sign-in with OAuth over sockets, with a phone and its store.
 @Suite(.offThePool, .timeLimit(.minutes(60)))

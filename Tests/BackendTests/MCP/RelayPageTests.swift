@@ -1,8 +1,6 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -1,6 +1,6 @@
 import HoldfastBackend
 import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
 
 /// A phone that the test controls, connected to the backend's real socket.
 struct ScriptedPhone {

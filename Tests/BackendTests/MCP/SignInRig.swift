@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
-import HoldfastServerCore
+import HoldfastAssistants
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastRelayData
 import Synchronization
 
 /// A backend at which assistants sign in with OAuth, and a phone that answers every question.

@@ -1,7 +1,6 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
 /// Tests of assistants of other makers that sign in with OAuth, with a backend and a phone. A script

@@ -2,9 +2,8 @@ import HoldfastBackend
 import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in this

@@ -3,8 +3,8 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastFeaturePorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// A phone on a raw WebSocket.
 struct RelayPhoneClient {

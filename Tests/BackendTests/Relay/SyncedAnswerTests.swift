@@ -4,9 +4,9 @@ import HoldfastBackend
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastServerCore
+import HoldfastHealthSamples
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 /// Tests of answers from synced samples with a real phone, over real sockets and files.

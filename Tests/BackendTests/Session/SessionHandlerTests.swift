@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSessionServer
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend

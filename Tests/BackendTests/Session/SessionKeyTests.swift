@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend

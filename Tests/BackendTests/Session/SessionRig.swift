@@ -2,7 +2,7 @@ import Foundation
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 /// A session client on a raw WebSocket. Its calls block.
 struct SessionClient {

@@ -1,8 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend

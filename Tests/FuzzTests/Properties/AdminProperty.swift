@@ -1,6 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastOperators
+import HoldfastServerParts
+import HoldfastMessageData
+import HoldfastMessageServer
 
 /// The properties of requests of operators, and of the file of erasures.
 enum AdminProperty {

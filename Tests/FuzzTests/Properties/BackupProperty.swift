@@ -1,4 +1,4 @@
-@testable import HoldfastServerCore
+@testable import HoldfastOperators
 
 /// The properties of the first and the last member of a backup.
 enum BackupProperty {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastWire
+import HoldfastHealthSamples
 
 /// The properties of Apple Health exports that have arbitrary content and end anywhere.
 enum ExportProperty {

@@ -1,7 +1,5 @@
 import Foundation
 import HoldfastTestKit
-import HoldfastServerCore
-import HoldfastWire
 import HoldfastMessageStream
 
 @testable import HoldfastBackend

@@ -1,6 +1,6 @@
-import HoldfastServerCore
+import HoldfastMessageServer
 import HoldfastSocketEngine
-import HoldfastWire
+import HoldfastMessageData
 
 @testable import HoldfastBackend
 @testable import HoldfastProtocols

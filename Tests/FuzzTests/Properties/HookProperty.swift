@@ -1,6 +1,7 @@
 import HoldfastCore
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
 
 /// The properties of what strangers send for hooks and the log: responses of the operator's backend,
 /// URLs and the `traceparent` field.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastWire
+@testable import HoldfastIdentity
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// The properties of what a backend reads of an identity provider: key sets, tokens and claims, and
 /// the names of claims that an operator writes.

@@ -1,7 +1,8 @@
 import HoldfastCore
 
-@testable import HoldfastServerCore
-@testable import HoldfastWire
+@testable import HoldfastServerParts
+@testable import HoldfastMessageData
+import HoldfastJSON
 
 /// The properties of forms, ranges and references to images.
 enum ImageProperty {

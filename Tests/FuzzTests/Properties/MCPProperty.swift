@@ -1,7 +1,7 @@
 import HoldfastHealth
 import HoldfastJSON
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// The properties of requests that assistants post, and of the answers that phones send to them.
 enum MCPProperty {

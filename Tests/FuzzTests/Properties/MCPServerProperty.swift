@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastRelayServer
 
 /// The properties of a backend for assistants that receives events in any order: requests in
 /// sessions, pending calls, streams, batches, clients that leave, outcomes, the passing of time,

@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastJSON
 
-@testable import HoldfastWire
+@testable import HoldfastIdentity
+@testable import HoldfastMessageData
 
 /// The shop of all inputs.
 enum Shop {

@@ -1,7 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastServerParts
+import HoldfastRelayServer
 
 /// The properties of what the sign-in with OAuth reads: URLs, registrations, client ids, metadata
 /// documents, tokens, and forms.

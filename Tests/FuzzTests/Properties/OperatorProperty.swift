@@ -1,5 +1,5 @@
 import HoldfastBackend
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// The properties of addresses for operators, and of the figures of the process.

@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastHealth
 
-@testable import HoldfastWire
+@testable import HoldfastRelayData
+@testable import HoldfastRelayServer
 
 /// The properties of the messages between phone and backend, of the bodies of pulls, and of the
 /// answers in them.

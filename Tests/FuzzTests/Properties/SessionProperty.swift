@@ -1,6 +1,6 @@
 import HoldfastCore
 
-@testable import HoldfastWire
+@testable import HoldfastSessionData
 
 /// The properties of a session's messages in both directions.
 enum SessionProperty {

@@ -1,8 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 @testable import HoldfastSQLiteStores
 

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastStorage
-
-@testable import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// The properties of the batches that phones sync, plain or compressed, and of the replies to them.
 enum SyncProperty {

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastJSON
 
 @testable import HoldfastProtocols
-@testable import HoldfastWire
+@testable import HoldfastMessageData
 
 /// The properties of short texts that have a format: times, identifiers, positions, paths, queries
 /// and durations.

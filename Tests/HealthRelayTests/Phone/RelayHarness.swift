@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -1,6 +1,4 @@
 import HoldfastTestKit
-import HoldfastHealth
-import HoldfastWire
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -1,6 +1,5 @@
 import Foundation
 import HoldfastCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastHealthRelay

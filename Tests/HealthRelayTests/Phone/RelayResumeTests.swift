@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -1,6 +1,5 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
 import Testing
 
 @testable import HoldfastHealthRelay

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the samples that an answer reads and keeps if there is little room or nothing left to
 /// read.

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of numbers for a language model: rounding, averages over time, values of all sources, and
 /// the heart rates of workouts.

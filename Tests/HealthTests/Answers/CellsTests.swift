@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+import HoldfastHealthSamples
 
 /// Tests of the cells of an answer, and of the numbers of their sources and tracks.
 @Suite struct CellsTests {

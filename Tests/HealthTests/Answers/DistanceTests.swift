@@ -1,6 +1,5 @@
 import HoldfastCore
 import Testing
-
 @testable import HoldfastHealth
 
 /// Tests of the distance between two moments.

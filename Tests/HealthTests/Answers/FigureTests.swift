@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 @Suite struct FigureTests {
   private static let day = ("2026-01-05", "2026-01-06")

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of answers that just reach a limit.
 @Suite struct HealthAnswerEdgeTests {

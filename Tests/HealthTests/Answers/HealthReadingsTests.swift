@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 import Testing
 
 @Suite struct HealthReadingsTests {

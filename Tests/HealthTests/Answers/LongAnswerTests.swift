@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 @Suite struct LongAnswerTests {
   /// Returns `count` random samples of 2026 that begin at whole seconds, with and without source

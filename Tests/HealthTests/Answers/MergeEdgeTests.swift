@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of samples that barely reach a span or have almost no duration.
 @Suite struct MergeEdgeTests {

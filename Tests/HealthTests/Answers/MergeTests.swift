@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 @Suite struct MergeTests {
   private static func merged(

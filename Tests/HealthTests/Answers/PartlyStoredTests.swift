@@ -3,6 +3,7 @@ import HoldfastJSON
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of answers from a store that has a part of the data: synced samples, or an import that did
 /// not end.

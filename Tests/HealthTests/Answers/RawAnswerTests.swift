@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 @Suite struct RawAnswerTests {
   private static let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")

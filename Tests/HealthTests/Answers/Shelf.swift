@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastJSON
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Samples in memory that can be read like a store.
 struct Shelf {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 @Suite struct StatisticsTests {
   @Test func `steps that span two days are divided between the days by time`() throws {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests that sums over the same time are equal if they are grouped by spans of different lengths.
 @Suite struct TotalsTests {

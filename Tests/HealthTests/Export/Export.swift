@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// The result of reading an export.
 struct Export: Equatable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the packing of samples into batches and spans.
 @Suite struct ExportBatchTests {

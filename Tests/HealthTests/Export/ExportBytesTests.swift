@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of words and markers that are read from the bytes of an export.
 @Suite struct ExportBytesTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of values at the limits for exports and just beyond them.
 @Suite struct ExportEdgeTests {

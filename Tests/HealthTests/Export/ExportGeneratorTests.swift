@@ -2,7 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastTestKit
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests that generated exports are the same for the same plan, and similar to real exports.
 @Suite struct ExportGeneratorTests {

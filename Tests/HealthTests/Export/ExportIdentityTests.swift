@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import Testing
 
 /// Tests of the identity of entries in an export, and of the choice of a workout's distance.

@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of markup other than elements, and of the bytes at which it begins and ends.
 @Suite struct ExportMarkupTests {

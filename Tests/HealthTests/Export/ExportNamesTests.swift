@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the numbers that `ExportNames` assigns to the texts of an export.
 @Suite struct ExportNamesTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of which texts share a number and which have their own.
 @Suite struct ExportNumberingTests {

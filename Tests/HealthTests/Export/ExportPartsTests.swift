@@ -2,7 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastTestKit
-@testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of texts, and of dates and numbers, which are compared with the results of slower parsers.
 @Suite struct ExportPartsTests {

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import Testing
 
 /// Tests of the samples and counts that are read from valid exports.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import Testing
 
 /// Tests of the defects of real exports, and of the samples that can be read in spite of them.

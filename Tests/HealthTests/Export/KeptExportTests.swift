@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import Testing
+import HoldfastHealthSamples
 
 /// Tests that compare readings of damaged exports with a golden file.
 @Suite struct KeptExportTests {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of points that cover all Mondays, weekends or hours of the day, and of years.
 @Suite struct RecurringTests {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of workouts that several apps record, of the longest one, and of single kinds.
 @Suite struct SessionMergeTests {

@@ -3,6 +3,7 @@ import HoldfastJSON
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of answers whose points are rows, and of the length of answers.
 @Suite struct TableTests {

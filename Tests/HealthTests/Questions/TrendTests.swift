@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the straight line through the points of an answer.
 @Suite struct TrendTests {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of comparisons of spans that differ in length or are not over.
 @Suite struct UnevenComparisonTests {

@@ -2,6 +2,7 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of averages of days, trends and parts of weeks while a day or a span is not over.
 @Suite struct WholeSpanTests {

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// The hash function MurmurHash3 x64 128 as published, and the keys of samples and texts.
 enum MurmurHash3 {

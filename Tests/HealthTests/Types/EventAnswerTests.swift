@@ -3,6 +3,7 @@ import HoldfastJSON
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of answers about types that are asked for by their own word: events, single nutrients, and
 /// types that no version knows.

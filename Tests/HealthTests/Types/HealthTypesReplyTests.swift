@@ -3,6 +3,7 @@ import HoldfastJSON
 import Testing
 
 @testable import HoldfastHealth
+@testable import HoldfastHealthSamples
 
 /// Tests of the answer to the question which types are stored.
 @Suite struct HealthTypesReplyTests {

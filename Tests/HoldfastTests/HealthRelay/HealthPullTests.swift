@@ -4,7 +4,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct `A phone pulls its questions` {

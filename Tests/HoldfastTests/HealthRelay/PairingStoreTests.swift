@@ -4,7 +4,6 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
 import Testing
 
 @Suite struct `A resume token is kept` {

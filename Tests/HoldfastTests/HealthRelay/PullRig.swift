@@ -4,7 +4,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 import Synchronization
 
 /// An in-memory backend for pulls that records the requests it receives.

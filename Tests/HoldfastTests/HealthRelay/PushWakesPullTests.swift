@@ -5,9 +5,9 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
+import HoldfastRelayServer
 
 /// Tests of a pull over real sockets: a phone pairs and goes to the background, a push announces a
 /// question, and a pull answers it.

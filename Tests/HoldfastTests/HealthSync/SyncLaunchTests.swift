@@ -3,11 +3,10 @@ import HoldfastHealthSync
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 /// Tests of uploads in an app that the system launches in the background.

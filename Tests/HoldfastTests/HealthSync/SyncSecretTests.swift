@@ -1,4 +1,4 @@
-import HoldfastWire
+import HoldfastSyncData
 import HoldfastHealthSync
 import HoldfastTestKit
 import HoldfastCore

@@ -3,11 +3,10 @@ import HoldfastHealthSync
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Synchronization
 import Testing
 

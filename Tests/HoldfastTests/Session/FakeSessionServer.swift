@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSessionData
 
 /// The server's end of a session's connection on a `FakeNetwork`. It supports idempotency keys.
 struct FakeSessionServer {

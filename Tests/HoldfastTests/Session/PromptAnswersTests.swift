@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastSession
-import HoldfastStorage
 import HoldfastTestKit
 import Testing
 

@@ -3,8 +3,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Synchronization
 import Testing
 

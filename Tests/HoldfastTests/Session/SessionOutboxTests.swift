@@ -3,7 +3,6 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
 import HoldfastSession
 import Testing
 

@@ -2,8 +2,7 @@ import Holdfast
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Synchronization
 import Testing
 

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
 /// Tests of a session whose key is a token of an identity provider.

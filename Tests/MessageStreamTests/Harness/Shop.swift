@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// A server as a value. It contains the accepted messages and the way in which they are served.
 struct Shop {

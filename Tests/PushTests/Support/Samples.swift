@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastRelayData
 
 extension Push {
   /// Returns a push to an Apple device. It expires 0.9 s after a full second.

@@ -1,7 +1,6 @@
 @testable import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// Random inputs for the link to a bottle. A radio, a bottle and a store answer in any order.
 struct BottleLinkInputs: LinkedGenerator {

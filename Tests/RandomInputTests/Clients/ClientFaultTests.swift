@@ -4,11 +4,10 @@
 @testable import HoldfastHealthSync
 @testable import HoldfastHeldSocket
 @testable import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
 @testable import HoldfastMessageStream
 @testable import HoldfastSession
 import Testing
+import HoldfastSessionData
 
 /// Tests that each property of a client machine detects an injected fault.
 @Suite struct ClientFaultTests {

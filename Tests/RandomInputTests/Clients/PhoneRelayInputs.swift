@@ -2,7 +2,7 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
 
 /// Random inputs for a phone of the relay. The phone has a random policy.
 struct PhoneRelayInputs: LinkedGenerator {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 @testable import HoldfastSession
 
 /// Random inputs for a session client. Its server supports random features and sends faulty

@@ -1,8 +1,8 @@
 @testable import HoldfastHealthSync
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
+import HoldfastUploads
 
 /// Random inputs for a sync. Its disk and its network fail at random.
 struct PhoneSyncInputs: InputGenerator {

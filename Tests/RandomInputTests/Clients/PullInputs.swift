@@ -2,7 +2,7 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
 
 /// Random inputs for a pull with random settings. The backend's answers are random.
 struct PullInputs: InputGenerator {

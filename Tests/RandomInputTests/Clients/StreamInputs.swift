@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 @testable import HoldfastMessageStream
 
 /// Random inputs for the stream of a shop. Its limits are small.

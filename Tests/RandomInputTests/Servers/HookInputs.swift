@@ -1,6 +1,7 @@
 import HoldfastCore
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+import HoldfastServerParts
 
 /// Random inputs for the gate of the operator's backend, and its promises. The backend is played by
 /// the generator.

@@ -1,8 +1,10 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastUploads
+import HoldfastIdentity
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
 
 /// Random inputs for a server of images that runs in several processes in turn, and its promises.
 struct ImageInputs: UploadInputs {

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastRelayServer
 
 // Sign-ins on a page: the requests of browsers, with any query or form, and the next tries of the
 // clients that were asked for them.

@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
+import HoldfastRelayData
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastRelayServer
+@testable import HoldfastServerParts
 
 /// Random inputs for a server of assistants, and the promises of the server.
 struct MCPInputs: ServerInputs {

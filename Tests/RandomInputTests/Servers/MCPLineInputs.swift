@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-
-@testable import HoldfastServerCore
+import HoldfastAssistants
 
 /// Random inputs for the server of one assistant over lines, and the promises of the server.
 struct MCPLineInputs: InputGenerator {

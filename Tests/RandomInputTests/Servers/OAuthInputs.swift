@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastStorage
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastRelayServer
+@testable import HoldfastServerParts
 
 /// Random inputs for the sign-in with OAuth, and its promises. The relay is played by the generator.
 struct OAuthInputs: ServerInputs {

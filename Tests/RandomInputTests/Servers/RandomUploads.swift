@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastUploads
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 /// The files of the uploads of a server, and the work on them.
 struct RandomUploads {

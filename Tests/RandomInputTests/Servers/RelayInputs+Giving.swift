@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 // MARK: Inputs from assistants, phones, the store and the secure generator
 extension RelayInputs {

@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 /// Random inputs for a relay that runs in several processes in turn, and the promises of the relay.
 struct RelayInputs: ServerInputs {

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastWire
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
 
 /// A source of random choices for a server's policy. It is used before the run exists.
 struct PolicyDraw: RandomValues {

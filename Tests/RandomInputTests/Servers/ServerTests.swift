@@ -1,10 +1,15 @@
+import HoldfastRelayServer
+import HoldfastRelayData
+import HoldfastSessionServer
+import HoldfastAssistants
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastMessageServer
+import HoldfastSyncServer
+import HoldfastMessageData
 
 /// Tests that each server keeps its promises under random inputs, and that broken promises are
 /// detected.

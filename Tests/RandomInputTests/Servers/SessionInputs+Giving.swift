@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
+import HoldfastIdentity
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+import HoldfastSessionServer
 
 // MARK: Inputs from clients, handlers and the store
 extension SessionInputs {

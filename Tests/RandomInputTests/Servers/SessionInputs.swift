@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSessionServer
 
 /// Random inputs for a server of sessions that runs in several processes in turn, and its promises.
 struct SessionInputs: ServerInputs {

@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastIdentity
 
-@testable import HoldfastServerCore
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
 
 /// Random inputs for a server of message streams, and the promises of the server.
 struct ShopInputs: ServerInputs {

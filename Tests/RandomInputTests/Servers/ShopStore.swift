@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+import HoldfastMessageServer
 
 /// A message store that executes each request immediately or when it is answered.
 struct ShopStore {

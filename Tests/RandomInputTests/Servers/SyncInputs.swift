@@ -1,7 +1,9 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
+import HoldfastUploads
 
 /// Random inputs for a server of health samples that runs in several processes in turn, and its
 /// promises.

@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastOperators
+import HoldfastMessageData
 import Testing
+import HoldfastServerParts
 
 /// Tests of the requests of operators.
 @Suite struct AdminCallTests {

@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastServerCore
+import HoldfastOperators
 import HoldfastTestKit
 import Testing
+import HoldfastServerParts
 
 /// Tests of the list of erasures.
 @Suite struct EraseJobsTests {

@@ -1,12 +1,12 @@
 import Foundation
 import HoldfastCore
 import HoldfastHealth
-import HoldfastStorage
+import HoldfastHealthSamples
+import HoldfastSyncData
 import HoldfastTestKit
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSyncServer
 
 /// Tests that the same question about the same samples has the same number, whoever asks: an
 /// assistant, a client of `/api/health`, and the dashboard.

@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
+import HoldfastUploads
 
 /// Tests for requests whose heads have arrived, and for the uploads that they announce.
 @Suite struct SyncAnnouncedTests {

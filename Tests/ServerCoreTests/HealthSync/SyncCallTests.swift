@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSyncServer
+import HoldfastUploads
 
 /// Tests for reading a `SyncCall` from the head of a request.
 @Suite struct SyncCallTests {

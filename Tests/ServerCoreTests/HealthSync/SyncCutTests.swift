@@ -1,8 +1,10 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 /// Tests for requests whose bodies are interrupted, and for requests that wait for an upload.
 @Suite struct SyncCutTests {

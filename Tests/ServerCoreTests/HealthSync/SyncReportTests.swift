@@ -1,11 +1,11 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSyncServer
 
 /// Tests for answers about synced samples, computed from an in-memory store.
 @Suite struct SyncReportTests {

@@ -1,8 +1,10 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
+import HoldfastUploads
 
 /// Tests for which uploads are stored and for how long, and for the handling of their last bytes.
 @Suite struct SyncRestoredTests {

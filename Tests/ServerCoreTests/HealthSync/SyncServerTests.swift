@@ -1,9 +1,10 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 extension SyncAnswer {
   fileprivate var text: String { String(decoding: body, as: UTF8.self) }

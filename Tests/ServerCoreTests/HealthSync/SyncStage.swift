@@ -1,9 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 /// A test harness that drives a sync server at a settable time.
 struct SyncStage {

@@ -1,9 +1,11 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 extension SyncStage {
   static let ben = SyncUser("ben")

@@ -1,8 +1,7 @@
 import HoldfastCore
-import HoldfastWire
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSyncServer
 
 /// Tests for requests that wait for an upload.
 @Suite struct SyncWaitingTests {

@@ -1,9 +1,10 @@
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 /// Tests of the space that uploads take: on the disk, of one user, and in all.
 @Suite struct UploadSpaceTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+@testable import HoldfastRelayServer
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSyncServer
 
 /// Tests of the limits of wrong secrets at the routes of health sync.
 struct WrongSecretsTests {

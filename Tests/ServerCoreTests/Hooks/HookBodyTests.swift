@@ -1,7 +1,9 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastMessageServer
+@testable import HoldfastServerParts
 
 /// Tests of the bodies of requests to the operator's backend, and of how its answers are read.
 struct HookBodyTests {

@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastMessageServer
+import HoldfastServerParts
 import Testing
 
 /// Tests of what waits for the operator's backend, in which order, and for how long.

@@ -1,7 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
 import Testing
+import HoldfastMessageData
 
 /// Tests of what a shop server's input asks of the operator's backend.
 struct HookShopTests {

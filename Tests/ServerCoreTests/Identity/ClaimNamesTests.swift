@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastIdentity
 
 /// Tests of the names of claims, and of finding them in a payload.
 struct ClaimNamesTests {

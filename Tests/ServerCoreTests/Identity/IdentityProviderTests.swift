@@ -1,8 +1,9 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
-@testable import HoldfastWire
+@testable import HoldfastIdentity
+@testable import HoldfastServerParts
+@testable import HoldfastMessageData
 
 /// Tests of the rules for tokens of an identity provider.
 struct IdentityProviderTests {

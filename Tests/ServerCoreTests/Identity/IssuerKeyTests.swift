@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastIdentity
 
 /// Tests of key sets, and of the choice of a key.
 struct IssuerKeyTests {

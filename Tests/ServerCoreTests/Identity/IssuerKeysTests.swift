@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastIdentity
 
 /// Tests of the times at which keys are fetched.
 struct IssuerKeysTests {

@@ -1,9 +1,6 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
 import Testing
-
-@testable import HoldfastServerCore
 
 /// Tests of the tokens that are kept after a check.
 struct VerifiedTokensTests {

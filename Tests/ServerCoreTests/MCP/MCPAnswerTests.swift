@@ -1,6 +1,7 @@
-import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
+import HoldfastRelayServer
+import HoldfastAssistants
+import HoldfastCore
 import Testing
 
 /// Tests for what the server adds to a phone's answer before an assistant receives it.

@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of the sign-in on a page that a client opens for its user.
 struct MCPElicitationTests {

@@ -1,9 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests that each invariant of `MCPServer` and its parts detects a planted fault.
 struct MCPInvariantTests {

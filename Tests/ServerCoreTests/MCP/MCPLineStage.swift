@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
+import HoldfastAssistants
 import Testing
 
 /// A test harness that drives a server of lines, with a store that the test controls.

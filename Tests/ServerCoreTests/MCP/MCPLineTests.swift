@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastServerCore
 import Testing
+import HoldfastAssistants
 
 /// Tests of the server for one assistant over lines: `holdfast mcp`.
 @Suite struct MCPLineTests {

@@ -1,6 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
 import Testing
+import HoldfastAssistants
+import HoldfastRelayServer
 
 struct MCPMetricsTests {
   private static let smallDay = [

@@ -1,6 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastAssistants
 import Testing
+import HoldfastRelayServer
+import HoldfastServerParts
 
 @Suite struct MCPOriginTests {
   private static let list = #"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#

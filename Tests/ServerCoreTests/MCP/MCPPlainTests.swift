@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastRelayServer
 import Testing
 
 @Suite struct MCPPlainTests {

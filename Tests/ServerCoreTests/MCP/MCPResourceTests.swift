@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastServerCore
 import Testing
+import HoldfastAssistants
 
 /// Tests of the page that draws answers, as a resource of both servers.
 @Suite struct MCPResourceTests {

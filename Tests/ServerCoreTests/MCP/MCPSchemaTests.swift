@@ -1,5 +1,4 @@
 import Foundation
-import HoldfastServerCore
 import Testing
 
 struct MCPSchemaTests {

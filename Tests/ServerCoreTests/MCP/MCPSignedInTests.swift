@@ -1,7 +1,7 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of `/mcp` for clients that sign in with OAuth.
 struct MCPSignedInTests {

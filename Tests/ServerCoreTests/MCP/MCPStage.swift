@@ -1,7 +1,9 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import Testing
 
 /// A test harness that drives an MCP server, with a relay that the test controls.

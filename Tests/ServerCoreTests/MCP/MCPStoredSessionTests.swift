@@ -1,7 +1,9 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastRelayData
 import Testing
+import HoldfastRelayServer
+import HoldfastServerParts
 
 /// Tests of sessions that are stored, so that assistants go on after a restart.
 @Suite struct MCPStoredSessionTests {

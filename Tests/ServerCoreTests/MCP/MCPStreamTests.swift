@@ -1,6 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
 import Testing
+import HoldfastAssistants
+import HoldfastRelayServer
 
 @Suite struct MCPStreamTests {
   private static let progress = #"{"progressToken":"p"}"#

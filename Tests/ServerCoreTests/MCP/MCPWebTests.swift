@@ -1,7 +1,9 @@
+import HoldfastRelayServer
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastAssistants
+import HoldfastRelayData
 import Testing
+import HoldfastServerParts
 
 /// Tests for calls from web pages, for tokens that replace sessions, and for assistants' names.
 @Suite struct MCPWebTests {

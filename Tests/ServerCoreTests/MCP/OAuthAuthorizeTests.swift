@@ -1,7 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+import HoldfastRelayServer
 
 /// Tests of the page that asks for word and code, from the request to the redirect.
 struct OAuthAuthorizeTests {

@@ -1,7 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+import HoldfastRelayServer
 
 /// Tests of clients whose id is the URL of their metadata.
 struct OAuthDocumentTests {

@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+@testable import HoldfastRelayServer
 import Testing
-
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of a grant as one of the phone's assistants: its bound, its end and its life.
 struct OAuthGrantTests {

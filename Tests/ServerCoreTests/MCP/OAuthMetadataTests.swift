@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of the well-known documents, of registration, and of the bounds of both.
 struct OAuthMetadataTests {

@@ -1,10 +1,11 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
+@testable import HoldfastServerParts
 
 /// A test harness that drives the sign-in together with a relay to which phones are connected.
 struct OAuthStage {

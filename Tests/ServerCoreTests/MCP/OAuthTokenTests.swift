@@ -1,8 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of tokens: their issue, renewal, reuse and end.
 struct OAuthTokenTests {

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests for listing and ending the assistants of a phone.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastRelayServer
 
 /// Tests for the digests that are used to compare pairs.
 struct RelayDigestTests {

@@ -1,6 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import HoldfastTestKit
 import Testing
 

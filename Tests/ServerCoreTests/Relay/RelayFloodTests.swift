@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
 import Testing
 
 /// Tests that a flood of wrong pairs locks out the attacker and nobody else.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastRelayData
 import Testing
+import HoldfastRelayServer
 
 /// Tests for logins that wait for the store.
 struct RelayGrantTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests for the results that a phone sends under the lease of its first question.

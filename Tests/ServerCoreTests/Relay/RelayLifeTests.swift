@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import Testing
 
 /// Tests for the drain of a relay, and for its restart from stored state.

@@ -1,7 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastRelayServer
+@testable import HoldfastServerParts
 
 /// Tests for which addresses are tracked, and for how many wrong pairs lock out an address.
 struct RelayLockOutTests {

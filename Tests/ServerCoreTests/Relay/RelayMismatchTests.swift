@@ -1,9 +1,10 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayData
 import Testing
+import HoldfastRelayServer
+import HoldfastServerParts
 
 /// Tests for messages of a phone that do not answer its current question.
 struct RelayMismatchTests {

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests that a phone learns of each assistant that signs in.

@@ -1,7 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastRelayServer
+import HoldfastAssistants
 
 /// Tests for the generation and the comparison of pairs.
 struct RelayPairTests {

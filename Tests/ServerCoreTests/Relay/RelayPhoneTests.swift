@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastRelayData
 import Testing
+import HoldfastRelayServer
 
 /// Tests for phones that disconnect, resume, are replaced or fall silent.
 struct RelayPhoneTests {

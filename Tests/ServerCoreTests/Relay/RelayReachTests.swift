@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 /// Tests for how long a question waits for a disconnected phone.

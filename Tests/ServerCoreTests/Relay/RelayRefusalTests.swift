@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastRelayServer
 import Testing
 
 struct RelayRefusalTests {

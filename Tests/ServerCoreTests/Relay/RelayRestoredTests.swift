@@ -1,9 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+@testable import HoldfastRelayServer
 import Testing
-
-@testable import HoldfastServerCore
 
 /// Tests for restoring stored state, including inconsistent state, and for restored questions.
 struct RelayRestoredTests {

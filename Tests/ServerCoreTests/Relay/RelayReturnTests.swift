@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import Testing
 
 /// Tests for phones that disconnect and reconnect.

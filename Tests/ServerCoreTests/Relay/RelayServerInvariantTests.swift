@@ -1,11 +1,8 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
+@testable import HoldfastRelayServer
 import Testing
-
-@testable import HoldfastServerCore
 
 /// Tests that each invariant of `RelayServer` and its parts detects a planted fault.
 @Suite struct RelayServerInvariantTests {

@@ -1,8 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastRelayServer
 
 /// Tests for `SignedOut`, which remembers a limited number of tokens that ended early.
 @Suite struct RelaySignedOutTests {

@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
+import HoldfastHealth
 
 /// Tests of answers from synced samples, while a phone is away or does not wake.
 struct RelaySyncedTests {

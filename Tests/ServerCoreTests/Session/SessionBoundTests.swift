@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for the session server at its limits, and for what counts toward each limit.
 @Suite struct SessionBoundTests {

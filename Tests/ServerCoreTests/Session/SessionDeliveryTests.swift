@@ -1,9 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
+import HoldfastServerParts
 
 /// Tests for the delivery of answers: replays, limits, parts and the lane of a socket.
 @Suite struct SessionDeliveryTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSessionServer
 
 /// Tests for the drain of a session server.
 @Suite struct SessionDrainTests {

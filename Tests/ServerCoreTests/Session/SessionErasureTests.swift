@@ -1,9 +1,9 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSessionServer
 
 /// Tests of the erasure of a user at the session server.
 @Suite struct SessionErasureTests {

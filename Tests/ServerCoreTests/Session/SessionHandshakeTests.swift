@@ -1,8 +1,9 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+import HoldfastSessionServer
 
 /// Tests for upgrades, keys, versions and the lifetime of sockets.
 @Suite struct SessionHandshakeTests {

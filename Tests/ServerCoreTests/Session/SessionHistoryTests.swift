@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for windows, cursors of both versions, live messages and removed messages.
 @Suite struct SessionHistoryTests {

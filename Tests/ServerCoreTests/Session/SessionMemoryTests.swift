@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for how long the session server remembers clients, and for which messages it sends to each
 /// client.

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionData
 import Testing
+import HoldfastSessionServer
 
 /// Tests every counter of the session server after a day with at least one event of each kind.
 @Suite struct SessionMetricsTests {

@@ -1,7 +1,7 @@
-import HoldfastStorage
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for the parts of the session server in isolation.
 @Suite struct SessionPartsTests {

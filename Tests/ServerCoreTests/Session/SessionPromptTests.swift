@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
-
-@testable import HoldfastServerCore
+import HoldfastServerParts
+import HoldfastSessionServer
 
 /// Tests that prompts run exactly once, one at a time in a conversation, and within limits.
 @Suite struct SessionPromptTests {

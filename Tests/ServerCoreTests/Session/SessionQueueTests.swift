@@ -1,9 +1,8 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for what takes an entry in the lane of a socket, and for the bytes that each entry counts.
 @Suite struct SessionQueueTests {

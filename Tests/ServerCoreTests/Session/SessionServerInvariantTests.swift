@@ -1,10 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests that each invariant of `SessionServer` and its parts detects a planted fault, and that a
 /// state at the limits is accepted.

@@ -1,7 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 import Testing
 
 /// A test harness that drives a session server at a settable time.

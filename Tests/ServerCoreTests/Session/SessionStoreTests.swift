@@ -1,9 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
-
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for delayed changes and for store failures.
 @Suite struct SessionStoreTests {

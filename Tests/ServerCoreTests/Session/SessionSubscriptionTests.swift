@@ -1,9 +1,7 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 import Testing
-
-@testable import HoldfastServerCore
+@testable import HoldfastSessionServer
 
 /// Tests for the windows that subscriptions receive, alone, in batches and after a refusal.
 @Suite struct SessionSubscriptionTests {

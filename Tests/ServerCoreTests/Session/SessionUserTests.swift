@@ -1,8 +1,10 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastSessionData
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastServerParts
+@testable import HoldfastSessionServer
 
 /// Tests of users with tokens, who see only conversations of their own.
 @Suite struct SessionUserTests {

@@ -1,7 +1,6 @@
 import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
 import Testing
 
 @testable import HoldfastLinkChecks

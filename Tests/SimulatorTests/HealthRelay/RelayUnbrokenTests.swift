@@ -1,8 +1,7 @@
 import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastHealth
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Testing
 
 @testable import HoldfastLinkChecks

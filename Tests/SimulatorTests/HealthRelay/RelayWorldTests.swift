@@ -4,7 +4,8 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests of the simulated world of phones, a backend and assistants.

@@ -1,8 +1,7 @@
 import HoldfastCore
 @testable import HoldfastLinkChecks
 @testable import HoldfastWorlds
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Testing
 

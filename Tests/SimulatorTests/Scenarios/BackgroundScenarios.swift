@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastWire
 import HoldfastMessageStream
 import Testing
+import HoldfastMessageData
 
 /// Tests of group B: apps that enter the background and return.
 struct BackgroundScenarios {

@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastWire
 import HoldfastMessageStream
 import Testing
 

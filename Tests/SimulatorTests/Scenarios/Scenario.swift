@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastWire
 import HoldfastMessageStream
 import Testing
+import HoldfastMessageData
 
 // Properties of a run that the scenarios check.
 extension Recording {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests for `StoredDrinks`, the data about a bottle that a phone stores.

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
+import HoldfastUploads
 
 /// Tests of a phone's queue as a value, with changes applied one at a time.
 @Suite struct StoredSyncQueueTests {

@@ -1,6 +1,5 @@
 import HoldfastTestKit
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 /// Tests of the synced samples as a value, with batches applied one at a time.

@@ -1,7 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 import Testing
 
 /// Tests of the samples that a store receives from a batch.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastSyncData
 import Testing
 
 /// Tests of the effective times of batches from a phone whose clock is ahead.

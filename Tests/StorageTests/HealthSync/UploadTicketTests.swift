@@ -1,8 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastUploads
 import Testing
 
 /// Tests of the data that a phone stores about an upload that is in progress on a server.

@@ -1,8 +1,12 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastMessageData
+import HoldfastRelayData
+import HoldfastSessionData
+import HoldfastSyncData
+import HoldfastUploads
 
 // These functions draw random stored values and changes to them. Names are drawn from a small set
 // so that they repeat.

@@ -1,9 +1,11 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
+import HoldfastRelayData
+import HoldfastSessionData
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 /// The encoded form that a value has in stores and journals, and a generator of random values.

@@ -3,7 +3,7 @@ import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastLinuxBus
 import Testing
 import HoldfastVirtualBottle

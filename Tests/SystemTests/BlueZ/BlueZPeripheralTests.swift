@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastLinuxBus
 import Testing
 

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastLinuxBus
 
 @testable import HoldfastBlueZ

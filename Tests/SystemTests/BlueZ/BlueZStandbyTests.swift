@@ -1,7 +1,7 @@
 import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 @testable import HoldfastBlueZ

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastLinuxBus
 
 @testable import HoldfastBlueZ

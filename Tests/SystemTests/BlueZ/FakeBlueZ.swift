@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastLinuxBus
 
 @testable import HoldfastBlueZ

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests of the ids that a radio assigns to peripherals.

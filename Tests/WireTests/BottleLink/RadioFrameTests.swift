@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastBottleData
 import Testing
 
 /// Tests of the frames that a radio sends over a socket.

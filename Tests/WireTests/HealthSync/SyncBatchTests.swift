@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
+import HoldfastSyncData
 import Testing
 
 @Suite struct SyncBatchTests {

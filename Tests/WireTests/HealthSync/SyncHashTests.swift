@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastSyncData
+import HoldfastUploads
 
 @Suite struct SyncHashTests {
   @Test(arguments: [

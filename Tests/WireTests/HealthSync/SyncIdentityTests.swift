@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 /// Tests of how servers identify themselves and report the data that they have stored.

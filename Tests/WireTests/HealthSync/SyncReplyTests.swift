@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastSyncData
+@testable import HoldfastUploads
 
 /// Tests of the answers to a batch.
 @Suite struct SyncReplyTests {

@@ -1,9 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastRelayData
+@testable import HoldfastSessionData
 
 /// Tests that compare each message with its exact text. The texts were written according to the
 /// contracts.

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastBottleData
 
 /// The packed binary form of a bottle's values: its valid lengths, its decoder and its encoder.
 struct PackedForm: Sendable, CustomTestStringConvertible {

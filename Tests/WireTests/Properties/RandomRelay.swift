@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 
-@testable import HoldfastWire
+@testable import HoldfastRelayData
 
 // These functions draw random messages and bodies of the relay.
 extension RandomSource {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastWire
+import HoldfastSessionData
 
 // These functions draw random messages of sessions that the contract permits each side to send.
 extension RandomSource {

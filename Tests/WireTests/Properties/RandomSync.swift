@@ -1,7 +1,9 @@
 import HoldfastTestKit
 import HoldfastCore
 
-@testable import HoldfastWire
+@testable import HoldfastIdentity
+@testable import HoldfastMessageData
+@testable import HoldfastSyncData
 
 // These functions draw random bodies of health sync, claims of tokens, and frames and pages of
 // streams.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastUploads
 import Testing
 
 /// Tests of the pauses for which a server asks while uploads are in progress.

@@ -1,7 +1,7 @@
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastWire
+@testable import HoldfastUploads
 
 /// Tests of encoding and decoding the header fields of resumable uploads.
 @Suite struct UploadWireTests {

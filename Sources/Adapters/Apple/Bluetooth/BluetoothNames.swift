@@ -2,7 +2,7 @@
   import CoreBluetooth
   import Foundation
   import HoldfastCore
-  import HoldfastWire
+  import HoldfastBottleData
 
   extension PeripheralID {
     /// Creates the identifier that this device's radio assigned to a peripheral.

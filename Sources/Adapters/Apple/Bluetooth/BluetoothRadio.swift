@@ -4,7 +4,7 @@
   import Foundation
   import HoldfastCore
   import HoldfastPorts
-  import HoldfastWire
+  import HoldfastBottleData
 
   /// The delegate of Core Bluetooth, with the tickets and requests of a central.
   ///

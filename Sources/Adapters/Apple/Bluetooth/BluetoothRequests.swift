@@ -3,7 +3,7 @@
   import Dispatch
   import Foundation
   import HoldfastCore
-  import HoldfastWire
+  import HoldfastBottleData
 
   // Requests to a connected peripheral. The callbacks do not name a request, so only one is in
   // progress at a time.

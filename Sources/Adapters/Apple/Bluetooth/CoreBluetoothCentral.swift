@@ -3,7 +3,7 @@
   public import HoldfastCore
   public import HoldfastFeaturePorts
   public import HoldfastPorts
-  public import HoldfastWire
+  public import HoldfastBottleData
 
   /// A central that uses the radio of this device through Core Bluetooth.
   ///

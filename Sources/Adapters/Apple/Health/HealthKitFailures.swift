@@ -1,7 +1,7 @@
 #if canImport(HealthKit)
   import HealthKit
   import HoldfastCore
-  import HoldfastWire
+  import HoldfastSyncData
 
   /// The reason of an error of HealthKit.
   enum HealthKitFailure: Error, Hashable {

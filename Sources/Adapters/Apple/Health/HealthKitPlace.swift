@@ -2,8 +2,8 @@
   import Foundation
   import HealthKit
   import HoldfastCore
-  import HoldfastHealth
-  import HoldfastWire
+  import HoldfastHealthSamples
+  import HoldfastSyncData
 
   /// The start of a page: HealthKit's anchor, and the start of the first page.
   ///

@@ -4,6 +4,7 @@
   import HoldfastCore
   public import HoldfastFeaturePorts
   public import HoldfastHealth
+  public import HoldfastHealthSamples
   public import HoldfastPorts
   import Synchronization
 

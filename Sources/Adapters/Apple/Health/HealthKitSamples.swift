@@ -2,7 +2,7 @@
   import Foundation
   import HealthKit
   import HoldfastCore
-  import HoldfastHealth
+  import HoldfastHealthSamples
 
   /// A reader that turns HealthKit's samples into samples of this package.
   ///

@@ -4,9 +4,8 @@
   public import HealthKit
   import HoldfastCore
   public import HoldfastFeaturePorts
-  import HoldfastHealth
   public import HoldfastPorts
-  public import HoldfastWire
+  public import HoldfastSyncData
   import Synchronization
 
   /// A source of this device's health samples, which HealthKit stores.

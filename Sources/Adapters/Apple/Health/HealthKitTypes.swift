@@ -1,3 +1,5 @@
+import HoldfastHealthSamples
+
 #if canImport(HealthKit)
   import HealthKit
   import HoldfastHealth

@@ -3,7 +3,8 @@
   public import HoldfastCore
   public import HoldfastFeaturePorts
   public import HoldfastPorts
-  public import HoldfastWire
+  public import HoldfastSyncData
+  public import HoldfastUploads
   import Synchronization
   #if canImport(BackgroundSession)
     import BackgroundSession

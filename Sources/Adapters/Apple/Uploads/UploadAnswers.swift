@@ -4,7 +4,7 @@
   import HoldfastFeaturePorts
   import HoldfastPorts
   import HoldfastSocketEngine
-  import HoldfastWire
+  import HoldfastUploads
   #if canImport(BackgroundSession)
     import BackgroundSession
     import class FoundationNetworking.HTTPURLResponse

@@ -4,7 +4,8 @@
   import HoldfastCore
   import HoldfastFeaturePorts
   import HoldfastPorts
-  import HoldfastWire
+  import HoldfastSyncData
+  import HoldfastUploads
   import Synchronization
   #if canImport(BackgroundSession)
     import BackgroundSession

@@ -1,7 +1,6 @@
 #if canImport(Darwin) || canImport(BackgroundSession)
   import HoldfastFeaturePorts
   import HoldfastPorts
-  import HoldfastWire
   import Synchronization
 
   /// The ends of uploads in the order in which the system reported them, and the wakes that wait until

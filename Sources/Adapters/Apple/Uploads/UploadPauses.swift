@@ -1,7 +1,7 @@
 #if canImport(Darwin) || canImport(BackgroundSession)
   import HoldfastCore
   import HoldfastPorts
-  import HoldfastWire
+  import HoldfastUploads
   import Synchronization
 
   /// The pauses for which the server has asked, as they bind a call of `enqueue` in progress.

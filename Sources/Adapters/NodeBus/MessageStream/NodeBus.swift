@@ -1,8 +1,7 @@
 package import HoldfastCore
 import HoldfastLinuxEvents
 import HoldfastPorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 import Synchronization
 
 /// The reports between nodes, over connections of any kind.

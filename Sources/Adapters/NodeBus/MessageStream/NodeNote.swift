@@ -1,5 +1,5 @@
 package import HoldfastCore
-package import HoldfastWire
+package import HoldfastMessageData
 
 /// A note of one node to all: positions of shops. A note without positions shows that notes arrive.
 package struct NodeNote: Equatable, Sendable {

@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastRelayData
 
 /// The tables of the relay's state.
 enum RelaySchema {

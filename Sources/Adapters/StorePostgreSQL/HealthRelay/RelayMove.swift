@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension MovedSQL {
   /// The tables of the relay. Questions keep the order of their arrival.

@@ -1,8 +1,7 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastHealth
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastHealthSamples
+package import HoldfastSyncData
 
 /// A store of the synced samples of all users in PostgreSQL.
 package final class PostgreSQLSyncStore: SyncStore {

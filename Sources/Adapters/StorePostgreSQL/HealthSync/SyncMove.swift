@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension MovedSQL {
   private static let numbers = "SELECT number_sync_names($1)"

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
+import HoldfastHealthSamples
+import HoldfastSyncData
 
 /// The work of one batch: what it reads, and the changes that follow from that.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// A row of the log: a message or what remains of it.
 struct LogRow {

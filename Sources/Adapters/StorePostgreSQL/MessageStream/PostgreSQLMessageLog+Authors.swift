@@ -1,7 +1,6 @@
 package import HoldfastCore
 package import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // The messages and images of one author. The database keeps removed rows until it cleans its tables.
 extension PostgreSQLMessageLog: AuthoredLog {

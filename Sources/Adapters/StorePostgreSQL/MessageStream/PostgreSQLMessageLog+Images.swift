@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // The images of messages. A deleted image has no user. Its row remains until its content was removed.
 extension PostgreSQLMessageLog {

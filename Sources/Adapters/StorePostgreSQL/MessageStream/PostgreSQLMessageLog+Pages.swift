@@ -1,6 +1,5 @@
 package import HoldfastCore
-import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // These functions read pages of the log. A page and its head are read from one snapshot.
 extension PostgreSQLMessageLog {

@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // The removal of the beginning of logs. Several nodes may do it: each removal is one transaction that
 // needs the lease of its node, and the lock of the shop, as an append does. The database cleans its

@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastMessageData
 
 /// The backend's message log in PostgreSQL.
 ///

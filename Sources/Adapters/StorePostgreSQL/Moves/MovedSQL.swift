@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
+import HoldfastServerData
 
 /// The statements that read and write the rows of a moved table.
 ///

@@ -1,7 +1,7 @@
 package import HoldfastCore
 import HoldfastPorts
 import HoldfastFeaturePorts
-package import HoldfastStorage
+package import HoldfastServerData
 
 /// The stores in a database, while their content is moved. The lease keeps servers away.
 package actor PostgreSQLStores: MovableStores {

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastStorage
+import HoldfastHealthSamples
 
 /// The SQL statements of a health store.
 ///

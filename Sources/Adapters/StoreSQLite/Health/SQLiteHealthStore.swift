@@ -1,5 +1,6 @@
 package import HoldfastCore
 package import HoldfastHealth
+package import HoldfastHealthSamples
 import HoldfastFeaturePorts
 
 /// A store of a person's health samples in one SQLite file, `health.sqlite`.

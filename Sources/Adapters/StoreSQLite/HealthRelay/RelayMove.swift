@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension RelayTables: MovableTables {
   static var preparation: String { grants }

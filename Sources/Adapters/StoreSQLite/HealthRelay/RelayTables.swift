@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastRelayData
 
 /// The SQL statements of a relay store.
 package final class RelayTables: Tables {

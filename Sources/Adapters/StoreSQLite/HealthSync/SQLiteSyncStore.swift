@@ -1,8 +1,7 @@
 package import HoldfastCore
-package import HoldfastHealth
+package import HoldfastHealthSamples
 import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastSyncData
 
 /// A store of the synced samples of all users in one SQLite file, `sync.sqlite`.
 ///

@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension SyncTables: MovableTables {
   private static let naming = "INSERT OR IGNORE INTO names(text) VALUES (?)"

@@ -1,8 +1,8 @@
 package import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastSyncData
+import HoldfastUploads
 
 /// The SQL statements of a phone's sync queue.
 package struct SyncQueueTables: Tables {

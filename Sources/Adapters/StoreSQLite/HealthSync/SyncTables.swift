@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastHealthSamples
+import HoldfastSyncData
 import HoldfastHealth
-import HoldfastStorage
-import HoldfastWire
 
 /// The SQL statements of a store of synced samples.
 ///

@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension LogTables: MovableTables {
   private static let naming = "INSERT OR IGNORE INTO shops(shop) VALUES (?)"

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 /// A shop with the number that stands for it in the rows of the log.
 struct LogShop {

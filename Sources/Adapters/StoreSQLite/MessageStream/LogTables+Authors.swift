@@ -1,7 +1,5 @@
 package import HoldfastCore
 package import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
 
 // The messages and images of one author.
 extension LogTables {

@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // The images of messages. A deleted image has no user. Its row remains until its content was removed.
 extension LogTables {

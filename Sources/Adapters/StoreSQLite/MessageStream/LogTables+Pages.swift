@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // These functions read pages of the log. Deleted messages occur only in the pages of changes.
 extension LogTables {

@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 // The removal of the beginning of logs.
 extension LogTables {

@@ -1,6 +1,5 @@
 package import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The SQL statements of the backend's log.
 ///

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 
 extension ShopMessage {
   /// The columns that both stores use for a message, in the order in which `init(_:shop:)` reads

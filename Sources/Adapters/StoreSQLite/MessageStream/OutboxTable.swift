@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 // The outbox of a shop. In `action`, NULL stands for a new message.
 extension TimelineTables {

@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 /// A phone's timelines in one SQLite file, `timeline.sqlite`.
 ///

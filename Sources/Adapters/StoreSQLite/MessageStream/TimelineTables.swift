@@ -1,6 +1,5 @@
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The SQL statements of a phone's timeline store. Each is restricted to one shop.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastOwnerFiles
-import HoldfastStorage
+import HoldfastServerData
 
 /// The contents of images in a data directory, while they are moved. The name of a file is the ID of
 /// its image.

@@ -1,7 +1,7 @@
 package import HoldfastCore
 import HoldfastPorts
 import HoldfastOwnerFiles
-package import HoldfastStorage
+package import HoldfastServerData
 
 #if canImport(Glibc)
   import Glibc

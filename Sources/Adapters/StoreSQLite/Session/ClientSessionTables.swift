@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastSessionData
 
 /// The SQL statements of a client's session store.
 ///

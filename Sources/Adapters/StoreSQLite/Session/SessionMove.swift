@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastServerData
 
 extension SessionTables: MovableTables {
   static let moved = [

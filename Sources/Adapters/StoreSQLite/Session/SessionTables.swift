@@ -1,7 +1,6 @@
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastStorage
-import HoldfastWire
+package import HoldfastSessionData
 
 /// The SQL statements of a session store.
 package final class SessionTables: Tables {

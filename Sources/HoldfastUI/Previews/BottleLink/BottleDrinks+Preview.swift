@@ -1,7 +1,6 @@
 public import Foundation
 public import Holdfast
 import HoldfastBottleLink
-import HoldfastWire
 
 extension BottleDrinks {
   /// Returns a model for previews and for tests of an app's screens. It uses no radio, no disk and

@@ -3,7 +3,6 @@
   import Holdfast
   import HoldfastBottleLink
   import HoldfastCore
-  import HoldfastWire
   import SwiftUI
 
   extension DrinkRow {

@@ -1,7 +1,6 @@
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 extension DrinkRow {
   /// Creates a drink, or a refill if the amount is negative.

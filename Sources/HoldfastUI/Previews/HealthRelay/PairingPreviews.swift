@@ -1,7 +1,7 @@
 #if canImport(SwiftUI)
   import HoldfastCore
   import HoldfastHealthRelay
-  import HoldfastWire
+  import HoldfastRelayData
   import SwiftUI
 
   extension RelayPair {

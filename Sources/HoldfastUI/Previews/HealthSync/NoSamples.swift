@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastSyncData
 
 /// A source without samples, which asks nobody.
 struct NoSamples: HealthSource {

@@ -1,8 +1,9 @@
+import HoldfastSyncData
+
 #if canImport(SwiftUI)
   import Foundation
   import HoldfastCore
   import HoldfastHealthSync
-  import HoldfastWire
   import SwiftUI
 
   extension SyncTypeRow {

@@ -3,7 +3,7 @@
   import Holdfast
   import HoldfastCore
   import HoldfastMessageStream
-  import HoldfastStorage
+  import HoldfastMessageData
   import SwiftUI
 
   struct MessageListView_Previews: PreviewProvider {

@@ -1,7 +1,6 @@
 import Holdfast
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 extension MessageRow {
   /// Creates a message with a number, which is also its minute of the day.

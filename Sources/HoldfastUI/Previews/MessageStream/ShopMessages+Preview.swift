@@ -1,7 +1,7 @@
 public import Holdfast
 import HoldfastCore
 import HoldfastMessageStream
-public import HoldfastStorage
+public import HoldfastMessageData
 import HoldfastPorts
 
 extension ShopMessages {

@@ -3,7 +3,6 @@
   import Holdfast
   import HoldfastCore
   import HoldfastSession
-  import HoldfastWire
   import SwiftUI
 
   extension TurnRow {

@@ -1,8 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastBottleLink
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// The status of a bottle's link, in words.
 struct BottleText: Sendable, Hashable {

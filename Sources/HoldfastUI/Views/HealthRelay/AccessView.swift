@@ -1,6 +1,7 @@
+import HoldfastRelayData
+
 #if canImport(SwiftUI)
   import Foundation
-  import HoldfastWire
   import SwiftUI
 
   /// The assistants that are signed in, and what they may read while the phone is away.

@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
 
 extension HoldfastLinks {
   /// The beginning of the name of an action that ends the access of an assistant, before its id.

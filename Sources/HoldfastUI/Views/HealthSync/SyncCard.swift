@@ -1,7 +1,7 @@
 #if canImport(SwiftUI)
   import Foundation
   import Holdfast
-  import HoldfastWire
+  import HoldfastSyncData
   public import SwiftUI
 
   /// The progress of syncing health samples: what was sent, what waits, and why.

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSync
-import HoldfastWire
+import HoldfastSyncData
 
 /// The progress of a sync, in words.
 struct SyncText: Sendable, Hashable {

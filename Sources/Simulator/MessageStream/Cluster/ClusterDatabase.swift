@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
+import HoldfastServerData
 
 /// A lane of a node: a connection to the database with a queue of its own.
 enum ClusterLaneKind: Int, Sendable, CaseIterable {

@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
+import HoldfastServerData
 
 /// A node of a cluster: the machines of the product, and the state of its lanes.
 struct ClusterNode {

@@ -1,8 +1,10 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
+import HoldfastServerData
 
 /// The clients of a cluster: authors, readers and listeners.
 struct ClusterClients {

@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
+import HoldfastServerData
 
 // The attempts of a node to use the database. The rules are those of the adapter: a lease commit is
 // the first act on a connection, outcomes that are unknown are looked up by their numbers, and what

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
+import HoldfastServerData
 
 /// A world of three nodes over one database and one bus, with clients that post, read and listen.
 ///

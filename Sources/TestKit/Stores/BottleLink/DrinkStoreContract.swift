@@ -1,7 +1,6 @@
 import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// Checks the promises of `DrinkStore`, for any implementation and any test library.
 ///

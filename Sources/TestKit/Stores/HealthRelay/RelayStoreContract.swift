@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
 public import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayData
 
 /// Checks the promises of `RelayStore`, for any implementation and any test library.
 ///

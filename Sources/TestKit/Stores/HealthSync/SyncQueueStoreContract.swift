@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 public import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// Checks the promises of `SyncQueueStore`, for any implementation and any test library.
 ///

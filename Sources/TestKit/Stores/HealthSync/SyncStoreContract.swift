@@ -1,8 +1,7 @@
 package import HoldfastCore
-package import HoldfastHealth
+package import HoldfastHealthSamples
 public import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastSyncData
 
 /// Checks the promises of `SyncStore`, for any implementation and any test library.
 ///

@@ -1,7 +1,6 @@
 package import HoldfastCore
 package import HoldfastFeaturePorts
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 /// A timeline store that forwards calls to another store. Conforming types replace some of the
 /// methods.

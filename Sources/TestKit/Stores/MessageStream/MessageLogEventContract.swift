@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The checks of the promises of `MessageLog` about edits and deletions.
 let logEventChecks: [@Sendable (any MessageLog) async throws -> Void] = [

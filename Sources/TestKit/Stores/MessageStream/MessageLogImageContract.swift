@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The checks of the promises of `MessageLog` about images.
 let logImageChecks: [@Sendable (any MessageLog) async throws -> Void] = [

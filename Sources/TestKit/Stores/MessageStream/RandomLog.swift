@@ -1,6 +1,5 @@
 package import HoldfastCore
-package import HoldfastStorage
-package import HoldfastWire
+package import HoldfastMessageData
 
 /// Random requests and queries for logs. Users, keys and messages repeat often.
 package struct RandomLog {

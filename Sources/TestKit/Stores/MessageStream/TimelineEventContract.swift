@@ -1,7 +1,6 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The checks of the promises that `TimelineStore` makes about edits and deletions.
 let eventChecks: [@Sendable (any TimelineStore) async throws -> Void] = [

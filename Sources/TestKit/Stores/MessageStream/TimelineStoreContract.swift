@@ -1,7 +1,6 @@
 import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// Checks the promises of `TimelineStore`, for any implementation and any test library.
 ///

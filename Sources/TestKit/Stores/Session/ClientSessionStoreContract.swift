@@ -1,7 +1,6 @@
 import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionData
 
 /// Checks the promises of `ClientSessionStore`, for any implementation and any test library.
 ///

@@ -2,10 +2,11 @@ import Glibc
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastOperators
+import HoldfastRelayServer
+import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The parts with which a handler serves operators, and erasures that other nodes pass on.
 struct AdminDesk: Sendable {

@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastOperators
+import HoldfastServerParts
 
 /// The erasures of a backend, which are carried out one after the other.
 ///

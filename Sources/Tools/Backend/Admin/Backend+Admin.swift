@@ -1,9 +1,10 @@
 import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastPostgreSQLStores
-import HoldfastServerCore
+import HoldfastOperators
 import HoldfastServerSockets
 import Synchronization
+import HoldfastMessageServer
 
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.

@@ -3,8 +3,9 @@ import HoldfastCurlNetwork
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
 import HoldfastServerSockets
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 /// The erasure of what only one node runs: the pairings of a user's phones, and the user's sessions.
 struct RoleErasure: Sendable {

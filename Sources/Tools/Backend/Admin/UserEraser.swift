@@ -1,10 +1,11 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastOperators
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
 
 /// The erasure of everything that a backend stores about one user.
 ///

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastServerParts
 import HoldfastServerSockets
 
 extension BackendConfiguration {

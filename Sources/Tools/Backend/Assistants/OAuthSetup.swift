@@ -3,7 +3,7 @@ import HoldfastCurlNetwork
 import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastAssistants
 
 /// The parts of the sign-in with OAuth that need the system: the key, and the client that fetches
 /// the metadata of OAuth clients.

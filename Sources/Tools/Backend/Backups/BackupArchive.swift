@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastExportFiles
 import HoldfastKeyedHashing
 import HoldfastOwnerFiles
-import HoldfastServerCore
+import HoldfastOperators
 
 /// An archive that is being written, with a checksum of each member. Only one thread at a time may
 /// use it.

@@ -4,7 +4,7 @@ import HoldfastExportFiles
 import HoldfastKeyedHashing
 import HoldfastOwnerFiles
 import HoldfastSQLiteStores
-import HoldfastServerCore
+import HoldfastOperators
 
 /// A backup that is read from its beginning to its end. Only one thread at a time may use it.
 final class BackupReader {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HoldfastCore
 import HoldfastOwnerFiles
-import HoldfastServerCore
+import HoldfastOperators
 
 /// A directory that only one process at a time fills. The kernel releases the claim when the process
 /// ends.

@@ -3,8 +3,8 @@ import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastSQLiteStores
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastOperators
+import HoldfastServerData
 
 /// The backup of a data directory in one file, also while a backend uses the directory.
 ///

@@ -2,8 +2,8 @@ import Glibc
 import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastSQLiteStores
-public import HoldfastServerCore
-import HoldfastStorage
+public import HoldfastOperators
+import HoldfastServerData
 
 /// The restoration of a backup to an empty data directory, after which its stores are in a new epoch.
 ///

@@ -1,9 +1,8 @@
 import Glibc
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastWire
 import Synchronization
 
 /// The watch over the files of the certificate, which loads them again when they have changed.

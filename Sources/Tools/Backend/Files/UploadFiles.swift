@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastOwnerFiles
 
 /// The files of incomplete uploads, in a directory that only its owner can read.

@@ -1,5 +1,5 @@
-import HoldfastServerCore
 import HoldfastServerSockets
+import HoldfastSyncServer
 
 extension Backend {
   /// Passes the epoch of synced samples, which another node may have begun, to the rules.

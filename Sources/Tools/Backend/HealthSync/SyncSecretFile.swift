@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
 
 /// The file with the secrets of health sync, from which the line of a user can be removed.
 struct SyncSecretFile: Sendable {

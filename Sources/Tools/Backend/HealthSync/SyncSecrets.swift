@@ -1,9 +1,10 @@
 import Foundation
 import HoldfastKeyedHashing
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncServer
+import HoldfastRelayData
+import HoldfastSyncData
+import HoldfastCore
 
 /// The users of health sync and the hashes of their secrets.
 ///

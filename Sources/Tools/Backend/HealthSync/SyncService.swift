@@ -7,12 +7,14 @@ import HoldfastKeyedHashing
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastSyncData
 import HoldfastServerSockets
 import HoldfastSQLiteStores
 import Synchronization
+import HoldfastAssistants
+import HoldfastIdentity
 
 /// The service of health sync, which stores batches from phones and reports on them.
 struct SyncService: UploadService {

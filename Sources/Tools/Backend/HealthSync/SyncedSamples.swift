@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastRelayServer
+import HoldfastRelayData
 import Synchronization
+import HoldfastSyncServer
 
 /// The samples of the users of health sync, which answer questions while a phone is away.
 ///

@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
 
 /// A sender of signed requests to the operator's backend.
 struct HookCaller: Sendable {

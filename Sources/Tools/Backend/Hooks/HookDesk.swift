@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastDriver
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastMessageServer
+import HoldfastServerParts
 
 /// The questions of all services to the operator's backend. It is used on the loop of the sockets.
 ///

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastMessageServer
+import HoldfastServerParts
 
 /// An input that a service passes to its rules only after the operator's backend has allowed it.
 enum HookRequest: Sendable {

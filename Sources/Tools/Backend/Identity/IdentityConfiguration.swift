@@ -1,6 +1,6 @@
 import HoldfastCurlNetwork
 import HoldfastPorts
-public import HoldfastServerCore
+public import HoldfastIdentity
 
 /// The identity provider whose tokens a backend accepts beside those that it signs itself.
 public struct IdentityConfiguration: Sendable {

@@ -3,9 +3,9 @@ import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastServerParts
+import HoldfastMessageData
 import Synchronization
 
 /// The verifier of all tokens of shops and users: those that the backend signs with its own secret,

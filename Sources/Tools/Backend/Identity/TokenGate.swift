@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastIdentity
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// The requests that wait for the keys of an identity provider, so that the first tokens of a new key

@@ -1,5 +1,5 @@
 import CHoldfastOpenSSL
-import HoldfastServerCore
+import HoldfastIdentity
 
 /// The check of signatures with public keys, which OpenSSL does.
 enum TokenSignature {

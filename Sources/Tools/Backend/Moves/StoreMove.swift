@@ -2,7 +2,7 @@ public import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPostgreSQLStores
 import HoldfastSQLiteStores
-import HoldfastStorage
+import HoldfastServerData
 
 /// The move of a backend's stores from SQLite files to PostgreSQL, or back.
 ///

@@ -2,8 +2,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPostgreSQLStores
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The contents of images in the database, so that each node has them.
 struct DatabaseImages: ImageContents {

@@ -4,9 +4,9 @@ import HoldfastNATSBus
 import HoldfastNodeBus
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastStorage
 import Synchronization
 
 /// The membership of a backend in the nodes over one database.

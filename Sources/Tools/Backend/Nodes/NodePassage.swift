@@ -2,9 +2,8 @@ import HoldfastCore
 import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastWire
 
 /// The way of requests for services of one node from the other nodes to that node.
 ///

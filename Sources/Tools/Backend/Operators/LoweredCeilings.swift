@@ -1,4 +1,7 @@
-public import HoldfastServerCore
+public import HoldfastServerParts
+import HoldfastMessageServer
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 extension BackendConfiguration {
   /// Lowers maximums of sockets, in proportion, to what the limit on descriptors allows.

@@ -1,5 +1,5 @@
 import HoldfastCore
-public import HoldfastServerCore
+public import HoldfastServerParts
 import HoldfastServerSockets
 
 extension ListenerAddress {

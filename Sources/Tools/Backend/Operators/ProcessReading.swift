@@ -1,7 +1,7 @@
 import Glibc
 import HoldfastCore
 import HoldfastOwnerFiles
-import HoldfastServerCore
+import HoldfastServerParts
 
 /// The files and system calls that tell the state of this process, on Linux.
 struct ProcessReading: Sendable {

@@ -1,7 +1,7 @@
 import HoldfastCurlNetwork
 import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastRelayData
 import HoldfastAPNs
 import HoldfastPushHook
 

@@ -1,7 +1,9 @@
 import HoldfastJSON
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastAssistants
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import HoldfastServerSockets
 
 /// A route for phones, for assistants, or for their sign-in.

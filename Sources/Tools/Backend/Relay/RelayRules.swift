@@ -1,6 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 
 /// The rules of the relay, of the assistants' endpoints and of their sign-in.
 ///

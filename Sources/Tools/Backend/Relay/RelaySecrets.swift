@@ -1,8 +1,9 @@
 import CHoldfastOpenSSL
 import HoldfastCore
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastStorage
+import HoldfastAssistants
+import HoldfastRelayServer
+import HoldfastRelayData
 
 /// Functions that hash tokens and generate the relay's secrets from the system's random source.
 enum RelaySecrets {

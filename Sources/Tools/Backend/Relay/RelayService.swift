@@ -1,12 +1,12 @@
 import HoldfastCore
-import HoldfastHealth
 import HoldfastJSON
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
-public import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastAssistants
+public import HoldfastRelayServer
+import HoldfastServerParts
+import HoldfastRelayData
 import HoldfastServerSockets
 import HoldfastSQLiteStores
 

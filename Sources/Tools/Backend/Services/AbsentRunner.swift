@@ -1,6 +1,8 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastMessageServer
+import HoldfastOperators
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// The place of a service that another node runs. Its requests are passed on to that node, or are

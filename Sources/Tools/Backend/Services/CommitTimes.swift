@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastPorts
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastServerParts
 import Synchronization
 
 /// The times of commits that a service makes while other work of it goes on.

@@ -2,7 +2,8 @@ import HoldfastCore
 import HoldfastProtocols
 import HoldfastDriver
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastOperators
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// A service of the backend: its routes, rules and store, and the translation between them.

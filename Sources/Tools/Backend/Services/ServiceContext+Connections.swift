@@ -1,5 +1,6 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastOperators
+import HoldfastServerParts
 import HoldfastServerSockets
 
 extension ServiceContext {

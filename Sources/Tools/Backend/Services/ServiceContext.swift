@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// The requests, sockets and store of a service, and the operations on them.

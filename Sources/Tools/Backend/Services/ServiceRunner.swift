@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastOperators
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// A running service whose types are erased. It is used on the loop of the sockets.

@@ -1,7 +1,8 @@
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastSyncServer
+import HoldfastUploads
 
 /// The outcome of work of a service with uploads.
 protocol UploadOutcome: Sendable {

@@ -1,9 +1,8 @@
 import HoldfastChildProcesses
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSessionServer
+import HoldfastSessionData
 import Synchronization
 
 /// A program that answers prompts. For each prompt, a shell command is run.

@@ -1,7 +1,6 @@
 import HoldfastKeyedHashing
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastSessionServer
 
 /// The key that session clients present: a prefix and 32 lowercase hexadecimal digits.
 public struct SessionKey: Sendable, CustomStringConvertible {

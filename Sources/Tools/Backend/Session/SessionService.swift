@@ -3,11 +3,12 @@ import HoldfastJSON
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastServerParts
+import HoldfastSessionServer
+import HoldfastSessionData
 import HoldfastServerSockets
 import HoldfastSQLiteStores
+import HoldfastAssistants
 
 /// The service of sessions, which are sockets on which clients send prompts and receive answers and
 /// histories.

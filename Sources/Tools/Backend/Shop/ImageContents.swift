@@ -1,8 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The contents of the images that a log knows.
 ///

@@ -4,8 +4,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastOwnerFiles
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The contents of images in a directory that only its owner can read.
 ///

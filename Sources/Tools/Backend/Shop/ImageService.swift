@@ -3,10 +3,11 @@ import HoldfastFeaturePorts
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerCore
+import HoldfastMessageServer
+import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastAssistants
 
 /// The service of the images of messages.
 struct ImageService: UploadService {

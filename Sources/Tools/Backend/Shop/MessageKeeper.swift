@@ -2,9 +2,8 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastServerParts
 import Synchronization
 
 /// The removal of the oldest messages, which carries out what its rules ask for.

@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastMessageServer
 
 /// The callers in this process that wait for answers of the rules of messages.
 struct ProcessCallers: Sendable {

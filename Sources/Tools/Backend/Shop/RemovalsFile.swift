@@ -1,6 +1,6 @@
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastMessageServer
 
 /// The file `removed.json`, which lists members who were removed from a shop that their tokens
 /// still name.

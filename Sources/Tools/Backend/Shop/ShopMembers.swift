@@ -1,9 +1,9 @@
 import HoldfastJSON
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-import HoldfastServerCore
-public import HoldfastWire
+public import HoldfastMessageData
 import HoldfastServerSockets
+import HoldfastMessageServer
 
 extension Backend {
   /// Returns a signed token for this backend.

@@ -1,6 +1,6 @@
-import HoldfastServerCore
 import HoldfastServerSockets
-import HoldfastStorage
+import HoldfastMessageData
+import HoldfastMessageServer
 
 extension Backend {
   /// Passes what was learned about other nodes to the rules of messages.

@@ -3,9 +3,10 @@ import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastNodeBus
 import HoldfastPorts
-import HoldfastServerCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageServer
+import HoldfastServerParts
+import HoldfastMessageData
 import HoldfastServerSockets
 import HoldfastSQLiteStores
 

@@ -1,8 +1,9 @@
 import HoldfastKeyedHashing
 public import HoldfastCore
 import HoldfastPorts
-public import HoldfastServerCore
-public import HoldfastWire
+public import HoldfastIdentity
+import HoldfastMessageServer
+public import HoldfastMessageData
 
 /// A signer and verifier of a backend's tokens, which are JWTs with HMAC-SHA256 (RFC 7518 section
 /// 3.2).

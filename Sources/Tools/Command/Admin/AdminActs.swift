@@ -2,8 +2,8 @@ import Glibc
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastOperators
+import HoldfastMessageData
 
 /// The commands of `holdfast admin` that change something.
 enum AdminActs {

@@ -1,8 +1,8 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastOperators
+import HoldfastMessageData
 
 /// The commands `holdfast admin …`, with which an operator acts on a running backend.
 enum AdminCommands {

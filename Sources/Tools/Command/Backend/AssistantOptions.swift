@@ -1,7 +1,8 @@
 import HoldfastCommandKit
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastRelayServer
 
 /// The options of `serve` for assistants.
 enum AssistantOptions {

@@ -1,6 +1,9 @@
 import HoldfastBackend
 import HoldfastCommandKit
-import HoldfastServerCore
+import HoldfastServerParts
+import HoldfastMessageServer
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 /// The options of `serve` for the numbers of sockets.
 enum CeilingOptions {

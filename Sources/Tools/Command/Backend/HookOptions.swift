@@ -1,6 +1,7 @@
 import HoldfastBackend
 import HoldfastCommandKit
-import HoldfastServerCore
+import HoldfastAssistants
+import HoldfastMessageServer
 
 /// The options of `serve` for the requests to the operator's own backend.
 enum HookOptions {

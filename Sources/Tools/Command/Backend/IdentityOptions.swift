@@ -1,6 +1,6 @@
 import HoldfastCommandKit
 import HoldfastBackend
-import HoldfastServerCore
+import HoldfastIdentity
 
 /// The options of `serve` for tokens of an identity provider.
 enum IdentityOptions {

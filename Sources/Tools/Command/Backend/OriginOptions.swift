@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastBackend
-import HoldfastServerCore
+import HoldfastServerParts
+import HoldfastAssistants
 
 /// The options of `serve` that add accepted hosts and web origins.
 enum OriginOptions {

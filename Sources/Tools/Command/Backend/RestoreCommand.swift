@@ -2,8 +2,8 @@ import HoldfastBackend
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastServerCore
 import Synchronization
+import HoldfastOperators
 
 /// The command `holdfast restore`: unpacks a backup to an empty data directory, or only checks it.
 enum RestoreCommand {

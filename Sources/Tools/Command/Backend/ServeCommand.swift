@@ -4,8 +4,8 @@ import HoldfastBackend
 import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// The command `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
+import HoldfastSessionServer
 
 /// The options of `serve` for sessions.
 enum SessionOptions {

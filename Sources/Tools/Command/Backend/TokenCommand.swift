@@ -4,7 +4,8 @@ import HoldfastBackend
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastWire
+import HoldfastIdentity
+import HoldfastMessageData
 
 /// The command `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {

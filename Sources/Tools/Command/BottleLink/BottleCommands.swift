@@ -5,8 +5,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// The command `holdfast bottle`: follows a drinking bottle that reconnects by itself.
 enum BottleCommands {

@@ -3,8 +3,7 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 extension BottleUpdate: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.

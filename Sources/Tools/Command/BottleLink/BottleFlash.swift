@@ -1,5 +1,5 @@
 import HoldfastCommandKit
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastOwnerFiles
 
 /// The flash memory of a virtual bottle, stored in a text file.

@@ -5,7 +5,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastRadioSocket
 import HoldfastVirtualBottle
 

@@ -3,7 +3,7 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastWire
+import HoldfastBottleData
 import HoldfastRadioSocket
 
 /// The radio that a command uses: this machine's Bluetooth adapter, or a Unix socket.

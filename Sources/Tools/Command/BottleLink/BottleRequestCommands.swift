@@ -6,8 +6,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastBottleData
 
 /// The commands that send one request to a bottle, after searching for it for up to 10 s.
 enum BottleRequestCommands {

@@ -4,7 +4,6 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
 import HoldfastVirtualBottle
 
 /// The command `holdfast bottle virtual`: runs a virtual bottle to which phones can connect.

@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
 
 /// The options of every command that connects to a server, and the values that they select.
 enum Connection {

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastWire
 
 /// A writer of a command's JSON events, with one object per line.
 struct JSONEvents: Sendable {

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// The state of a link as commands show it, with the name that the feature gives it.
 struct LinkState: Sendable {

@@ -1,6 +1,5 @@
 import Glibc
 import HoldfastCore
-import HoldfastWire
 
 extension Timestamp {
   /// The time in the local time zone, such as `2026-11-20 07:08:09`.

@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastJSON
 
 /// The command `holdfast health`: imports, generates, shows and syncs health samples.

@@ -3,7 +3,7 @@ import HoldfastPorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastJSON
 
 /// The command `holdfast health show`: shows the stored samples.

@@ -3,7 +3,6 @@ import Foundation
 import HoldfastCore
 import Holdfast
 import HoldfastFeaturePorts
-import HoldfastHealth
 import HoldfastPorts
 
 /// The command `holdfast mcp`: answers one assistant from the stored samples, over standard input

@@ -6,8 +6,8 @@ import HoldfastDriver
 import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastPorts
-import HoldfastServerCore
 import Synchronization
+import HoldfastAssistants
 
 /// The loop of `holdfast mcp`: it reads lines, answers questions, and writes lines.
 struct MCPLineRun: Sendable {

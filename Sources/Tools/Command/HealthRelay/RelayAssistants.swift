@@ -2,9 +2,8 @@ import HoldfastCommandKit
 import HoldfastHealthRelay
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
 import HoldfastJSON
-import HoldfastWire
+import HoldfastRelayData
 
 /// The command `holdfast relay assistants`: lists the assistants that are paired with the phone of
 /// a data directory.

@@ -4,7 +4,6 @@ import HoldfastHealthRelay
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
 
 /// The command `holdfast relay`: lets a paired assistant request health data.
 enum RelayCommand {

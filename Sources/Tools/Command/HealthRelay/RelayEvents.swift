@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
 import Synchronization
 
 /// The answers that are to be shown with their questions.

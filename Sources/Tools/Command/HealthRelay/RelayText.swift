@@ -1,9 +1,9 @@
 import HoldfastCommandKit
 import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastHealth
 import HoldfastPorts
-import HoldfastWire
+import HoldfastRelayData
+import HoldfastHealth
 
 /// The lines that show a relay's updates to people. Texts from the server are escaped.
 enum RelayText {

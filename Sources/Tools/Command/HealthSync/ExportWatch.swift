@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
 import HoldfastPorts
 

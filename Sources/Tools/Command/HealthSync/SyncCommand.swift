@@ -4,8 +4,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastUploads
 import Synchronization
 
 /// The command `holdfast health sync`: sends stored samples to a server.

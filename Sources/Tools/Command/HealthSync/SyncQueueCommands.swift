@@ -4,10 +4,9 @@ import Foundation
 import HoldfastHealthSync
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastUploads
 
 /// The commands `holdfast health status`, `reset` and `retry`, which act on the queue of `health
 /// sync`.

@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import HoldfastHealthSync
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
 
 /// The names of types on command lines, which are HealthKit identifiers with or without their

@@ -2,10 +2,10 @@ import HoldfastCommandKit
 import HoldfastHealthSync
 import Holdfast
 import HoldfastCore
-import HoldfastHealth
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastWire
+import HoldfastSyncData
+import HoldfastHealthSamples
 
 /// The output of a sync: JSON events, lines, or a progress line on a terminal.
 actor SyncView {

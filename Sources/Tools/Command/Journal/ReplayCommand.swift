@@ -3,7 +3,6 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastDriver
 import HoldfastLinkTrace
-import HoldfastWire
 
 /// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.
 enum ReplayCommand {

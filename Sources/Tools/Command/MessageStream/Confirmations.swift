@@ -1,4 +1,4 @@
-import HoldfastStorage
+import HoldfastMessageData
 import Synchronization
 
 /// The delivery numbers that a consumer has confirmed.

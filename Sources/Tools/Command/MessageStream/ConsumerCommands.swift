@@ -3,8 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The command `holdfast consumer`: lists and removes the consumers of a data directory.
 enum ConsumerCommands {

@@ -4,7 +4,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Synchronization
 

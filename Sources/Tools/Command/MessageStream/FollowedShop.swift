@@ -1,7 +1,6 @@
 import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Holdfast
-import HoldfastWire
 
 /// A shop that `stream` follows: its stream, its view and its consumer.
 struct FollowedShop: Sendable {

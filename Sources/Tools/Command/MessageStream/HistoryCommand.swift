@@ -3,8 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The command `holdfast history`: shows the stored messages of a shop without a server.

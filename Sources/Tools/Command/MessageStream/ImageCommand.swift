@@ -4,7 +4,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastJSON
 import HoldfastOwnerFiles
-import HoldfastWire
+import HoldfastMessageData
 
 /// The command `holdfast image`: downloads an image to which a message refers.
 enum ImageCommand {

@@ -2,8 +2,7 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// A message as a command line names it: by its id or by the beginning of its id.
 struct MessageName: Sendable, Hashable {

@@ -3,8 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The command `holdfast outbox`: lists, retries and discards messages that no server has
 /// confirmed.

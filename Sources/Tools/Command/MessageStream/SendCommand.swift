@@ -4,8 +4,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The command `holdfast send`: sends one message and waits until the server confirms it.

@@ -2,8 +2,7 @@ import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 import Synchronization
 

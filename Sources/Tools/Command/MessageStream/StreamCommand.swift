@@ -3,7 +3,7 @@ import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The command `holdfast stream`: follows a shop's messages.

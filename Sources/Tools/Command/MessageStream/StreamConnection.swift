@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
 
 /// The connection of `stream` or `send` to a shop, as the options select it.
 ///

@@ -4,8 +4,7 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageStream
 import HoldfastPorts
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 
 /// The options of `stream` that select a durable consumer, and the printing of its deliveries.
 struct StreamDeliveries: Sendable {

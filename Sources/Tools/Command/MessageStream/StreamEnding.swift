@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The conditions under which a stream cannot continue on its own, each with its exit status.

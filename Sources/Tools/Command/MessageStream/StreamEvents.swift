@@ -1,8 +1,7 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 extension StreamUpdate: ShownUpdate {

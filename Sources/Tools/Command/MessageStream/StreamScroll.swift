@@ -1,5 +1,4 @@
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The state of fetching older messages for `--older`. The fetched messages are shown together,

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// The lines that show a stream's updates to people. Messages and server texts are escaped.

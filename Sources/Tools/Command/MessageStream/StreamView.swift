@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastStorage
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastMessageStream
 
 /// A view of a shop's stream that remembers what it showed, for lines that refer to a message: a

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// The command `holdfast policy check`: validates a policy file.
 enum PolicyCheckCommand {

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 
 /// The output of policies, as tables for people and as members of JSON objects.
 enum PolicyText {

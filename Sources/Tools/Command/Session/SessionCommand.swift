@@ -2,7 +2,7 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastStorage
+import HoldfastSessionData
 import HoldfastSession
 
 /// The command `holdfast session`: exchanges prompts and answers over one reliable socket.

@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastJSON
-import HoldfastWire
 import HoldfastSession
 
 extension SessionUpdate: ShownUpdate {

@@ -1,9 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import HoldfastHealth
 import HoldfastFeaturePorts
-import HoldfastWire
 
 /// The number of steps that one source counted on one day.
 struct DaySteps: Sendable, Hashable, Decodable {

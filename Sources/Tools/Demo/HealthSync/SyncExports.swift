@@ -3,9 +3,8 @@ import HoldfastHealthSync
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 import HoldfastFeaturePorts
-import HoldfastWire
 import HoldfastSQLiteStores
 
 /// Two exports of a generated person. Some samples of the older export are missing from the newer

@@ -1,7 +1,8 @@
 import HoldfastBackend
 import HoldfastCore
 import HoldfastPorts
-import HoldfastWire
+import HoldfastMessageData
+import HoldfastJSON
 
 /// The other users of the shop. They post messages continuously, and their connections bypass the
 /// injected faults.

@@ -4,7 +4,7 @@ import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
-import HoldfastServerCore
+import HoldfastMessageServer
 import HoldfastOwnerFiles
 
 extension DemoPolicy {

@@ -1,4 +1,4 @@
-import HoldfastWire
+import HoldfastMessageData
 
 /// A checker that compares the messages that the server accepted with the messages that the phone
 /// showed and stored.

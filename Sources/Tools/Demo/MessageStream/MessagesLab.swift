@@ -2,7 +2,7 @@ import HoldfastBackend
 import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastTestKit
-import HoldfastWire
+import HoldfastMessageData
 import HoldfastLinkChecks
 
 /// The messages of a shop in the lab: the app that follows them, and two customers who write.

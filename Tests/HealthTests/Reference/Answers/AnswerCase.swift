@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A question, with everything that its answer depends on.
 struct AnswerCase {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// The time zone, the present time, the interval of a question, and the samples in the store.
 struct AnswerScenario {

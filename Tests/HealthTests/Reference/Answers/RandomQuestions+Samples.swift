@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 // Generators of the samples of a scenario.
 extension RandomQuestions {

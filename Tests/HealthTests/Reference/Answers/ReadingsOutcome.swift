@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// The statistics of the readings of one type, in total and by day.
 struct ReadingsOutcome: Equatable {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHealthSamples
 import HoldfastHealth
 
 /// An aggregator that counts the samples of one type in cells.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHealthSamples
 import HoldfastHealth
 
 /// The form in which answers contain the values of samples.

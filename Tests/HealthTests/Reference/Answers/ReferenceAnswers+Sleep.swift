@@ -1,3 +1,4 @@
+import HoldfastHealthSamples
 import HoldfastCore
 import HoldfastHealth
 

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 
 /// A group of samples of one type in one interval, from one source or from all sources.
 struct ReferenceCell: Hashable {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A reference implementation of answers to health questions that scans every sample.
 struct ReferenceAnswers {

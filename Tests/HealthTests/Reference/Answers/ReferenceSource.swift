@@ -1,4 +1,4 @@
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A source of samples, with its expected name and kind.
 struct ReferenceSource: Hashable {

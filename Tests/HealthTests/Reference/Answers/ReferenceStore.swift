@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A store that scans all of its samples for each query.
 struct ReferenceStore {

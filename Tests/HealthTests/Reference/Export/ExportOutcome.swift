@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// Everything that a reader returns for an export.
 struct ExportOutcome: Equatable {

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 
 // Dates near the bounds of years, months, days, hours and offsets.
 extension RandomExport {

@@ -1,5 +1,3 @@
-import HoldfastHealth
-
 // Random elements of an export.
 extension RandomExport {
   typealias Attribute = (name: String, value: WrittenValue)

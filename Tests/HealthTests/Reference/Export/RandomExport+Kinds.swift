@@ -1,5 +1,3 @@
-import HoldfastHealth
-
 // Small exports that consist mainly of one kind of part.
 extension RandomExport {
   /// The ends of files, with the reasons why they are skipped.

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 
 // Exports with a long tag, many names or many samples.
 extension RandomExport {

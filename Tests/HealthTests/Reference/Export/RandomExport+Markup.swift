@@ -1,5 +1,3 @@
-import HoldfastHealth
-
 // Random markup of an export.
 extension RandomExport {
   /// Adds a start tag in one of its equivalent forms.

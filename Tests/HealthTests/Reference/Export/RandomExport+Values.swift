@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 
 // Random texts, devices and numbers.
 extension RandomExport {

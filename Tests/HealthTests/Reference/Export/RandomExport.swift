@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 
 /// A generator of complete, truncated and damaged exports.
 struct RandomExport: RandomInput {

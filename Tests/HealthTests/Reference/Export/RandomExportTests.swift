@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastHealth
 import Testing
 
 /// Tests that compare readings of random exports with a reference implementation.

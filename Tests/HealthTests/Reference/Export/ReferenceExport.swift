@@ -1,5 +1,5 @@
 import HoldfastCore
-import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A reference implementation of the export reader that reads parts instead of bytes.
 struct ReferenceExport {

@@ -1,7 +1,7 @@
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of requests to the user to open a page.
 @Suite struct ElicitationMessageTests {

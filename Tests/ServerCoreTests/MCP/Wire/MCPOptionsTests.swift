@@ -4,7 +4,7 @@ import HoldfastJSON
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of the optional arguments of questions about health data.
 @Suite struct MCPOptionsTests {

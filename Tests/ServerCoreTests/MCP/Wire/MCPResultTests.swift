@@ -4,7 +4,7 @@ import HoldfastHealth
 import HoldfastJSON
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 @Suite struct MCPResultTests {
   private func result(

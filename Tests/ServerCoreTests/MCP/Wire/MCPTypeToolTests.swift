@@ -2,7 +2,7 @@ import HoldfastHealth
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 /// Tests of what the tools say about types.
 @Suite struct MCPTypeToolTests {

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import HoldfastCore
 import Testing
 
-@testable import HoldfastServerCore
+@testable import HoldfastAssistants
 
 @Suite struct RPCMessageTests {
   private func read(_ text: String) throws(RPCMessage.Fault) -> RPCMessage {

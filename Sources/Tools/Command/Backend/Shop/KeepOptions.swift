@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 
 /// The options of `serve` that limit how long messages are kept, and how much room they take.
 enum KeepOptions {

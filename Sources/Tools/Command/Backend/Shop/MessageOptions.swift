@@ -1,8 +1,8 @@
 import HoldfastCommandKit
 import HoldfastBackend
 import HoldfastCore
-import HoldfastServerCore
-import HoldfastWire
+import HoldfastMessageServer
+import HoldfastMessageData
 
 /// The options of `serve` for shop messages.
 enum MessageOptions {

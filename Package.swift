@@ -420,11 +420,21 @@ let appleChecks: [Target] = [
     ]),
   appleTests(
     "AppleNetworkTests",
-    uses: ["Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit"]),
+    uses: [
+      "Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore",
+      "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit",
+    ]),
   // The models and the delegate of an app, with all adapters.
   appleTests(
     "AppleLaunchTests",
-    uses: ["UIKit", "BackgroundTasks", "CoreBluetooth", "HealthKit", "BackgroundSession", "Security", "HoldfastAppleApp", "HoldfastBluetooth", "HoldfastHealthKit", "HoldfastBackgroundUploads", "HoldfastUI", "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastMessageData", "HoldfastSyncData", "HoldfastBottleData", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastHealthSync", "HoldfastTestKit"]),
+    uses: [
+      "UIKit", "BackgroundTasks", "CoreBluetooth", "HealthKit", "BackgroundSession", "Security",
+      "HoldfastAppleApp", "HoldfastBluetooth", "HoldfastHealthKit", "HoldfastBackgroundUploads",
+      "HoldfastUI", "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastMessageData",
+      "HoldfastSyncData", "HoldfastBottleData", "HoldfastCore", "HoldfastPorts",
+      "HoldfastFeaturePorts", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleLink",
+      "HoldfastHealthSync", "HoldfastTestKit",
+    ]),
   // The screens, as text.
   appleTests(
     "AppleScreenTests",
@@ -636,7 +646,11 @@ let checks: [Target] = [
   tests("HeldSocketTests", uses: ["HoldfastCore", "HoldfastHeldSocket", "HoldfastTestKit"]),
   tests(
     "LinkTraceTests",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastProtocols", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace"]),
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastProtocols",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace",
+    ]),
   tests(
     "SessionTests",
     uses: ["HoldfastCore", "HoldfastSessionData", "HoldfastSession", "HoldfastTestKit"]),
@@ -673,7 +687,12 @@ let checks: [Target] = [
     ]),
   tests(
     "StorePostgreSQLTests",
-    uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastSyncData", "HoldfastMessageServer", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend", "HoldfastChildProcesses", "HoldfastTestKit", "HoldfastHealthSamples"]),
+    uses: [
+      "HoldfastCore", "HoldfastMessageData", "HoldfastSyncData", "HoldfastMessageServer",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores",
+      "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend",
+      "HoldfastChildProcesses", "HoldfastTestKit", "HoldfastHealthSamples",
+    ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
@@ -685,7 +704,13 @@ let checks: [Target] = [
     ], besides: ["Types", "Questions"]),
   tests(
     "SystemTests",
-    uses: ["HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink", "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications", "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleData", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink",
+      "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications",
+      "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus",
+      "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastBottleData", "HoldfastTestKit",
+    ]),
   tests(
     "PushTests",
     uses: [
@@ -721,7 +746,13 @@ let checks: [Target] = [
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests(
     "SimulateTests",
-    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastRunTraces", "HoldfastTestKit", "HoldfastLab", "HoldfastSyncData"]),
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds",
+      "HoldfastLinkTrace", "HoldfastRunTraces", "HoldfastTestKit", "HoldfastLab",
+      "HoldfastSyncData",
+    ]),
   tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit", "HoldfastLab"]),
   tests(
     "RelayTests",

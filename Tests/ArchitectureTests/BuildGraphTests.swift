@@ -60,16 +60,34 @@ import Testing
     }
   }
 
-  @Test func `features, adapters and the server's rules use no other feature`() throws {
+  /// Returns whether a folder contains rules of a server, which no phone compiles.
+  private static func isServers(_ folder: String) -> Bool {
+    folder.hasSuffix("/Server") || folder.hasPrefix("Server/") && folder != "Server/Data"
+  }
+
+  @Test func `features, their data, adapters and the server's rules use no other feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let features = Set(graph.folders.filter { $0.value.hasPrefix("Features/") }.keys)
     #expect(features.contains("HoldfastMessageStream"))
     for (name, folder) in graph.folders {
-      guard ["Features/", "Adapters/", "ServerCore"].contains(where: folder.hasPrefix) else {
-        continue
-      }
+      guard
+        ["Features/", "Adapters/"].contains(where: folder.hasPrefix) || folder.hasSuffix("/Data")
+          || Self.isServers(folder)
+      else { continue }
       let others = graph.closure(of: [name]).subtracting([name]).intersection(features)
       #expect(others == [], "\(name)")
+    }
+  }
+
+  @Test func `no app, no phone's rules and no data use the rules of a server`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    let servers = Set(graph.folders.filter { Self.isServers($0.value) }.keys)
+    #expect(servers.contains("HoldfastMessageServer") && servers.contains("HoldfastServerParts"))
+    let below = graph.folders.filter {
+      $0.value.hasPrefix("Features/") || $0.value.hasSuffix("/Data")
+    }
+    for name in below.keys + ["Holdfast", "HoldfastUI", "HoldfastTestKit"] {
+      #expect(graph.closure(of: [name]).intersection(servers) == [], "\(name)")
     }
   }
 }

@@ -5,6 +5,7 @@ import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastMessageServer
 
 /// Tests of the removal of old messages by a backend.
 @Suite(.timeLimit(.minutes(60))) struct MessageKeeperTests {

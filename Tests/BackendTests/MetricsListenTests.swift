@@ -8,6 +8,9 @@ import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastMessageServer
+import HoldfastRelayServer
+import HoldfastSessionServer
 
 /// Tests of the metrics and of what operators ask a running backend.
 @Suite(.timeLimit(.minutes(60))) struct MetricsListenTests {

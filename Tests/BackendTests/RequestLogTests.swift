@@ -4,6 +4,7 @@ import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastServerParts
 
 /// Tests of the log lines of requests and sockets of a running backend.
 @Suite(.timeLimit(.minutes(60))) struct RequestLogTests {

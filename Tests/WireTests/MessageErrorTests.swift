@@ -21,7 +21,7 @@ import Testing
     #expect(error.description == text)
     #expect(error.mapText { $0 + "x" } == changed)
     let declared = try EnumCases.declared(
-      "MessageError", in: "Wire/MessageStream/MessageError.swift")
+      "MessageError", in: "Messages/Data/Wire/MessageError.swift")
     #expect(EnumCases.used(by: Self.errors.map(\.0)).count == declared.count)
   }
 }

@@ -49,7 +49,7 @@ def parser():
     made.add_argument(
         "--modules", type=modules, metavar="LIST",
         help="only mutants of these modules, folders or files, separated by commas: "
-        "Session,ServerCore/Session; there are " + ", ".join(plant.MODULES))
+        "Session,Session/Server; there are " + ", ".join(plant.MODULES))
     made.add_argument(
         "--jobs", type=count, default=os.cpu_count(), metavar="N",
         help="processes at the same time (one for each processor)")
@@ -116,7 +116,7 @@ def sample(rows, options):
     if options.each:
         chosen = {}
         for row in rows:
-            chosen.setdefault(plant.module_of(row["file"]), []).append(row)
+            chosen.setdefault(plant.target_of(row["file"]), []).append(row)
         return [row for part in chosen.values() for row in part[:options.each]]
     return rows if options.all else rows[:max(0, options.sample)]
 

@@ -13,28 +13,28 @@ TOOLS = os.path.join(ROOT, "scripts", "mutation")
 # The folders below Sources in which mutants are planted, with their targets. Each target is after
 # those that it imports.
 MODULES = {
-    "Core": "HoldfastCore", "JSON": "HoldfastJSON", "Health": "HoldfastHealth", "Wire": "HoldfastWire",
-    "Storage": "HoldfastStorage", "Protocols": "HoldfastProtocols",
+    "Core": "HoldfastCore", "JSON": "HoldfastJSON", "Base/Uploads": "HoldfastUploads",
+    "Health/Samples": "HoldfastHealthSamples", "Health/Data": "HoldfastHealth",
+    "Messages/Data": "HoldfastMessageData", "Health/Relay/Data": "HoldfastRelayData",
+    "Health/Sync/Data": "HoldfastSyncData", "Session/Data": "HoldfastSessionData",
+    "Bottle/Data": "HoldfastBottleData", "Protocols": "HoldfastProtocols",
     "Features/MessageStream": "HoldfastMessageStream", "Features/HealthRelay": "HoldfastHealthRelay",
     "Features/HeldSocket": "HoldfastHeldSocket", "Features/Session": "HoldfastSession",
     "Features/HealthSync": "HoldfastHealthSync", "Features/BottleLink": "HoldfastBottleLink",
     "Firmware": "HoldfastFirmware", "Tools/Audit": "HoldfastSessionAudit", "Pages": "HoldfastPages",
-    "ServerCore": "HoldfastServerCore",
+    "Server/Data": "HoldfastServerData", "Server/Parts": "HoldfastServerParts",
+    "Server/Identity": "HoldfastIdentity", "Messages/Server": "HoldfastMessageServer",
+    "Health/Relay/Server": "HoldfastRelayServer", "Health/Sync/Server": "HoldfastSyncServer",
+    "Session/Server": "HoldfastSessionServer", "Assistants/Server": "HoldfastAssistants",
+    "Server/Operators": "HoldfastOperators",
 }
-# The parts of shared modules that belong to one feature and are counted separately.
-PARTS = (
-    "Wire/Session", "Wire/HealthSync", "Wire/BottleLink", "Storage/Session", "Storage/HealthSync",
-    "Storage/BottleLink", "ServerCore/Session", "ServerCore/HealthSync",
-)
 # The only worlds that play a feature. All worlds play the shared modules.
 WORLDS = {
     "Features/MessageStream": ["message-stream"], "Features/HealthRelay": ["relay"],
     "Features/HeldSocket": ["held-socket"], "Features/Session": ["session"],
-    "Wire/Session": ["session"], "ServerCore/Session": ["session"],
+    "Session/Data": ["session"], "Session/Server": ["session"],
     "Features/HealthSync": ["sync"], "Features/BottleLink": ["bottle"], "Firmware": ["bottle"],
-    "Wire/HealthSync": ["sync"], "ServerCore/HealthSync": ["sync"], "Wire/BottleLink": ["bottle"],
-    "Storage/Session": ["session"], "Storage/HealthSync": ["sync"],
-    "Storage/BottleLink": ["bottle"],
+    "Health/Sync/Data": ["sync"], "Health/Sync/Server": ["sync"], "Bottle/Data": ["bottle"],
 }
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "StorageTests", "HealthTests", "ProtocolsTests",
@@ -49,20 +49,18 @@ REACHING = {
     "Features/HealthRelay": ["HealthRelayTests", "RandomInputTests"],
     "Features/HeldSocket": ["HeldSocketTests", "FuzzTests", "RandomInputTests"],
     "Features/Session": ["SessionTests", "RandomInputTests"],
-    "Wire/Session": [
-        "WireTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+    "Session/Data": [
+        "WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
         "RandomInputTests"],
-    "Storage/Session": ["StorageTests", "SessionTests", "ServerCoreTests", "RandomInputTests"],
-    "ServerCore/Session": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Session/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
     "Features/HealthSync": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
-    "Wire/HealthSync": [
-        "WireTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests", "RandomInputTests"],
-    "Storage/HealthSync": [
-        "StorageTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests", "RandomInputTests"],
-    "ServerCore/HealthSync": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Health/Sync/Data": [
+        "WireTests", "StorageTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests",
+        "RandomInputTests"],
+    "Health/Sync/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
     "Features/BottleLink": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
-    "Wire/BottleLink": ["WireTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
-    "Storage/BottleLink": ["StorageTests", "BottleLinkTests", "RandomInputTests"],
+    "Bottle/Data": [
+        "WireTests", "StorageTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Tools/Audit": ["AuditTests"],
 }
@@ -85,11 +83,6 @@ def is_below(file, path):
 def target_of(file):
     """Returns the module that a file is compiled in."""
     return next(module for module in MODULES if is_below(file, module))
-
-
-def module_of(file):
-    """Returns the name under which the mutants of a file are counted."""
-    return next((part for part in PARTS if is_below(file, part)), None) or target_of(file)
 
 
 def sources_of(module, root=ROOT):

@@ -88,7 +88,7 @@ def add_up(rows, results):
     """Returns the counts by module, and the survivors with their results."""
     sums, survivors = {}, []
     for row in rows:
-        own = sums.setdefault(plant.module_of(row["file"]), Sums())
+        own = sums.setdefault(plant.target_of(row["file"]), Sums())
         own.mutants += 1
         own.uncompiled += not row["isPlanted"]
         simulator, tests = results.simulated(row["key"]), results.tested(row["key"])

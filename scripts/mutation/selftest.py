@@ -343,16 +343,17 @@ def adds_up():
     if not re.search(r"^Core +5 +4 +25 % +50 % +2$", text, re.M):
         yield f"the table is wrong:\n{text}"
     for text, expected in [
-            ("Session", ["Features/Session"]), ("Core,ServerCore/Session", None),
-            ("Wire/Session", None), ("Simulator", []), ("Core/Nothing", [])]:
+            ("Session", ["Features/Session"]), ("Core,Session/Server", None),
+            ("Session/Data", None), ("Simulator", []), ("Core/Nothing", [])]:
         try:
             paths = cli.modules(text)
         except argparse.ArgumentTypeError:
             paths = []
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
-    package = plant.Package(["Features/Session", "Storage/Session/StoredClientSession.swift"])
-    expected = ["StorageTests", "SessionTests", "ServerCoreTests", "RandomInputTests"]
+    package = plant.Package(["Features/Session", "Session/Data/Stored/StoredClientSession.swift"])
+    expected = ["WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+                "RandomInputTests"]
     if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
@@ -387,9 +388,9 @@ def adds_up():
         plant.MODULES.update(modules)
         if batches != [*expected, ["ATests.Slow"]]:
             yield f"tests of {file} run in the order {batches}"
-    names = {plant.module_of(f"Sources/{name}/A.swift") for name in (
-        "Core/Parts", "ServerCore/Session/Parts", "ServerCore/Shop", "Features/Session")}
-    if names != {"Core", "ServerCore/Session", "ServerCore", "Features/Session"}:
+    names = {plant.target_of(f"Sources/{name}/A.swift") for name in (
+        "Core/Parts", "Session/Server/Parts", "Messages/Server/Shop", "Features/Session")}
+    if names != {"Core", "Session/Server", "Messages/Server", "Features/Session"}:
         yield f"mutants are counted under {names}"
     options = cli.parser().parse_args(["--sample", "2"])
     rows[5]["isPlanted"] = True

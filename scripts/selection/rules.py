@@ -118,17 +118,22 @@ SESSION = "peers:session_cases+session_client+session_server"
 
 # The peers that talk to a part of the program.
 PEERS = {
+    "Sources/Bottle/*": BOTTLE,
     "Sources/*/BottleLink/*": BOTTLE,
     "Sources/*/Radio*": BOTTLE,
     "Sources/Firmware/*": BOTTLE,
     "Sources/VirtualBottle/*": BOTTLE,
+    "Sources/Health/Sync/*": HEALTH,
     "Sources/*/HealthSync/*": HEALTH,
+    "Sources/Messages/*": MESSAGES,
     "Sources/*/MessageStream/*": MESSAGES,
     "Sources/*/Shop/*": MESSAGES,
+    "Sources/Session/*": SESSION,
     "Sources/*/Session/*": SESSION,
     "Sources/*/Uploads/*": "peers:health_client+image_client",
     "Sources/*/HealthRelay/*": "peers:crowd",
     "Sources/*/Relay/*": "peers:crowd",
+    "Sources/Assistants/*": "peers:crowd",
     "Sources/*/Assistants/*": "peers:crowd",
     "Sources/Adapters/ServerSockets/*": "peers:crowd+session_client",
     "Sources/Adapters/LifecycleSystem/*": "peers:service_manager",

@@ -1,10 +1,13 @@
 import HoldfastBackend
 import HoldfastFeaturePorts
+import HoldfastHealth
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastRelayServer
 import HoldfastRelayData
 import Testing
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in this
 /// process.

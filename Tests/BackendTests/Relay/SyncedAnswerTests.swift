@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastBackend
+import HoldfastRelayServer
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
@@ -8,6 +9,8 @@ import HoldfastHealthSamples
 import HoldfastTestKit
 import HoldfastSyncData
 import Testing
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of answers from synced samples with a real phone, over real sockets and files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncedAnswerTests {

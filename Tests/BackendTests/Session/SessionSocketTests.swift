@@ -5,6 +5,8 @@ import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend
+import HoldfastAssistants
+import HoldfastServerParts
 
 /// Tests of sessions over real sockets, in which the test sends every message of the client.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionSocketTests {

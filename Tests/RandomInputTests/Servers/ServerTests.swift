@@ -1,6 +1,7 @@
 import HoldfastRelayServer
 import HoldfastRelayData
 import HoldfastSessionServer
+import HoldfastHealth
 import HoldfastAssistants
 import HoldfastCore
 import HoldfastSessionData

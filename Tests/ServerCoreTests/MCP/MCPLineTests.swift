@@ -1,3 +1,4 @@
+import HoldfastHealth
 import HoldfastCore
 import Testing
 import HoldfastAssistants

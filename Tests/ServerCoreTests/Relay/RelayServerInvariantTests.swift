@@ -3,6 +3,7 @@ import HoldfastCore
 import HoldfastRelayData
 @testable import HoldfastRelayServer
 import Testing
+import HoldfastServerParts
 
 /// Tests that each invariant of `RelayServer` and its parts detects a planted fault.
 @Suite struct RelayServerInvariantTests {

@@ -3,7 +3,7 @@ import HoldfastSessionData
 import Testing
 
 @testable import HoldfastServerParts
-import HoldfastSessionServer
+@testable import HoldfastSessionServer
 
 /// Tests for upgrades, keys, versions and the lifetime of sockets.
 @Suite struct SessionHandshakeTests {

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastSessionData
 import Testing
 @testable import HoldfastSessionServer
+import HoldfastServerParts
 
 /// Tests for the windows that subscriptions receive, alone, in batches and after a refusal.
 @Suite struct SessionSubscriptionTests {

@@ -179,31 +179,35 @@ import Testing
 
   private static let declarations: [(name: String, path: String, used: Set<String>)] = [
     (
-      "SessionClientMessage", "Wire/Session/SessionClientMessage.swift",
+      "SessionClientMessage", "Session/Data/Wire/SessionClientMessage.swift",
       EnumCases.used(by: SessionSample.client)
     ),
     (
-      "SessionServerMessage", "Wire/Session/SessionServerMessage.swift",
+      "SessionServerMessage", "Session/Data/Wire/SessionServerMessage.swift",
       EnumCases.used(by: SessionSample.server)
     ),
     (
-      "BackendMessage", "Wire/Relay/BackendMessage.swift", EnumCases.used(by: RelaySample.backend)
+      "BackendMessage", "Health/Relay/Data/Wire/BackendMessage.swift",
+      EnumCases.used(by: RelaySample.backend)
     ),
-    ("PhoneMessage", "Wire/Relay/PhoneCodec.swift", EnumCases.used(by: RelaySample.phone)),
     (
-      "BottleCommand", "Wire/BottleLink/BottleCommand.swift",
+      "PhoneMessage", "Health/Relay/Data/Wire/PhoneCodec.swift",
+      EnumCases.used(by: RelaySample.phone)
+    ),
+    (
+      "BottleCommand", "Bottle/Data/Wire/BottleCommand.swift",
       EnumCases.used(by: BottleFormatTests.commands.map(\.0))
     ),
     (
-      "RadioFrame", "Wire/Radio/RadioFrame.swift",
+      "RadioFrame", "Bottle/Data/Radio/RadioFrame.swift",
       EnumCases.used(by: RadioFrameTests.frames.map(\.0))
     ),
     (
-      "PageQuery", "Wire/MessageStream/Paging.swift",
+      "PageQuery", "Messages/Data/Wire/Paging.swift",
       EnumCases.used(by: PageQueryTests.queries.map(\.0))
     ),
     (
-      "ShopRoute", "Wire/MessageStream/ShopRoute.swift",
+      "ShopRoute", "Messages/Data/Wire/ShopRoute.swift",
       EnumCases.used(by: ShopRouteTests.routes.map(\.0))
     ),
   ]

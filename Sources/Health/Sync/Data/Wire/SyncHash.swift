@@ -1,6 +1,6 @@
-/// The SHA-256 hash that identifies a record or a workout on a backend.
 import HoldfastUploads
 
+/// The SHA-256 hash that identifies a record or a workout on a backend.
 public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   /// The 32 bytes as four big-endian words.
   package let words: SIMD4<UInt64>

@@ -19,28 +19,29 @@ extension ZoneRules {
   ///
   /// The offset is read for every twelfth hour, because all platforms support this query. Two
   /// changes within twelve hours would be missed, but no zone has ever had them.
-  package init(name: String?, offset: (Int) -> Int) {
+  package init(name: String?, offset: (Int64) -> Int) {
     self.init(initialSecondsEast: offset(0), name: name)
-    let step = 43_200
+    let step: Int64 = 43_200
     var before = initialSecondsEast
-    for second in stride(from: step, through: Self.lastSecond, by: step) {
+    for number in 1...Self.lastSecond / step {
+      let second = number * step
       let found = offset(second)
       guard found != before else { continue }
       let change = Self.change(of: offset, after: second - step, until: second, from: before)
       transitions.append(
         Transition(
-          at: Timestamp(nanoseconds: Int64(change) * 1_000_000_000), secondsEast: found))
+          at: Timestamp(nanoseconds: change * 1_000_000_000), secondsEast: found))
       before = found
     }
   }
 
   /// The last second that is checked for changes, 2101-01-01T00:00:00Z.
-  private static let lastSecond = 4_133_980_800
+  private static let lastSecond: Int64 = 4_133_980_800
 
   /// Returns the first second whose offset differs from `known`.
   private static func change(
-    of offset: (Int) -> Int, after low: Int, until high: Int, from known: Int
-  ) -> Int {
+    of offset: (Int64) -> Int, after low: Int64, until high: Int64, from known: Int
+  ) -> Int64 {
     var (low, high) = (low, high)
     while high - low > 1 {
       let middle = (low + high) / 2

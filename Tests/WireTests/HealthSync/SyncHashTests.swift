@@ -3,7 +3,6 @@ import HoldfastJSON
 import Testing
 
 @testable import HoldfastSyncData
-import HoldfastUploads
 
 @Suite struct SyncHashTests {
   @Test(arguments: [

@@ -3,7 +3,6 @@ public import HoldfastHealth
 public import HoldfastHealthSamples
 import HoldfastJSON
 import HoldfastSyncData
-import HoldfastUploads
 
 /// A report about synced samples that is under construction.
 ///

@@ -1,6 +1,5 @@
 public import HoldfastCore
 import HoldfastJSON
-import HoldfastUploads
 
 /// The samples and deletions of one type that a phone sends in one request.
 public struct SyncBatch: Sendable, Hashable, Codable {

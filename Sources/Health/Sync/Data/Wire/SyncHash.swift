@@ -1,5 +1,3 @@
-import HoldfastUploads
-
 /// The SHA-256 hash that identifies a record or a workout on a backend.
 public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   /// The 32 bytes as four big-endian words.

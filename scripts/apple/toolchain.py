@@ -38,7 +38,7 @@ AUTORELEASING = """
 # Functions of integers whose bodies are kept where Int has 32 bits. With them the compiler calculates
 # constants, and finds those that do not fit.
 CALCULATED = re.compile(
-    r"init\(_builtinIntegerLiteral |init\(_ _value: Builtin\.Int64\)|func [-+*]=? \(lhs: (inout )?Swift\.U?Int,")
+    r"init\(_builtin(Integer|Boolean)Literal |init\(_ _value: Builtin\.Int64\)|func [-+*]=? \(lhs: (inout )?Swift\.U?Int,")
 
 
 class Failure(Exception):

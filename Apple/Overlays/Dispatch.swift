@@ -20,7 +20,10 @@ extension DispatchQueue {
   ) { self.init() }
   public class var main: DispatchQueue { fatalError() }
   public class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { fatalError() }
+  public class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {}
   public var label: String { "" }
+  public func suspend() {}
+  public func resume() {}
   public func async(execute work: @escaping @Sendable () -> Void) {}
   public func asyncAfter(
     deadline: DispatchTime, execute work: @escaping @Sendable () -> Void

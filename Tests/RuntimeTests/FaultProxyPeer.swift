@@ -102,7 +102,7 @@ struct Peer: Sendable {
   }
 
   private func setPatience(_ milliseconds: Int) {
-    var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+    var time = timeval(tv_sec: milliseconds / 1000, tv_usec: .init(milliseconds % 1000 * 1000))
     let size = socklen_t(MemoryLayout<timeval>.size)
     _ = unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, size)
     _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, size)

@@ -78,14 +78,12 @@ import Testing
     #expect(try tables.newest(limit: 100).count == Int(stored) + 1)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
+  @Test(.enabled(if: Scratch.canMount, "needs root to mount a small disk"))
   func `a log on a full disk fails as full and keeps acknowledged messages`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
-    guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=512k") == 0 else {
-      try Test.cancel("mounting is not allowed here")
-    }
-    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    try scratch.mountDisk(size: "512k")
+    defer { scratch.unmountDisk() }
     let log = try await SQLiteMessageLog.open(in: scratch.path)
     var stored: UInt64 = 0
     let kind = try await failure {
@@ -107,17 +105,15 @@ import Testing
   /// If the write-ahead log is not copied into its file in time, it fills the disk. It can then no
   /// longer be copied.
   @Test(
-    .enabled(if: geteuid() == 0, "needs root to mount a small disk"),
+    .enabled(if: Scratch.canMount, "needs root to mount a small disk"),
     arguments: ["1m", "6m"])
   func `a log that has filled a small disk works again once there is space`(
     size: String
   ) async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
-    guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=\(size)") == 0 else {
-      try Test.cancel("mounting is not allowed here")
-    }
-    defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
+    try scratch.mountDisk(size: size)
+    defer { scratch.unmountDisk() }
     // This file belongs to another program. It is removed again below.
     try scratch.write([UInt8](repeating: 1, count: 200_000), to: "ballast")
     let log = try await SQLiteMessageLog.open(in: scratch.path)

@@ -43,6 +43,29 @@ func failure<Value>(
 }
 
 extension Scratch {
+  /// Whether this process can mount a small disk, as only Linux can.
+  static var canMount: Bool {
+    #if os(Linux)
+      return geteuid() == 0
+    #else
+      return false
+    #endif
+  }
+
+  /// Mounts a disk in memory on the folder. Cancels the test if that is not allowed.
+  func mountDisk(size: String) throws {
+    #if os(Linux)
+      if unsafe mount("tmpfs", path, "tmpfs", 0, "size=\(size)") == 0 { return }
+    #endif
+    try Test.cancel("mounting is not allowed here")
+  }
+
+  func unmountDisk() {
+    #if os(Linux)
+      unsafe umount2(path, Int32(MNT_DETACH))
+    #endif
+  }
+
   /// Creates the file `filler`, which fills the disk until only `left` bytes are free.
   func fillDisk(leaving left: Int) throws {
     var disk = statvfs()

@@ -35,10 +35,11 @@ AUTORELEASING = """
   public var pointee: Pointee { get nonmutating set }
 }
 """
-# Functions of integers whose bodies are kept where Int has 32 bits. With them the compiler calculates
-# constants, and finds those that do not fit.
+# Functions whose bodies are kept. With them the compiler calculates constants, which tests need, and
+# finds those that do not fit into 32 bits.
 CALCULATED = re.compile(
-    r"init\(_builtin(Integer|Boolean)Literal |init\(_ _value: Builtin\.Int64\)|func [-+*]=? \(lhs: (inout )?Swift\.U?Int,")
+    r"init\(_builtin(Integer|Boolean)Literal |init\(_ _value: Builtin\.Int64\)"
+    r"|func [-+*]=? \(lhs: (inout )?Swift\.U?Int,")
 
 
 class Failure(Exception):
@@ -141,16 +142,16 @@ def interface(module, platform):
     body = re.sub(r"(?m)^import Glibc$", "", separator + body)
     # Back-deployed bodies are absent, so these declarations keep the version they deploy back to.
     body = re.sub(r"(?m)^( *)@backDeployed\([^)]*\) ?", r"\1", body)
-    text = head + (narrowed(body) if platform.is_narrow else strip(body))
+    body = strip(body, CALCULATED)
+    text = head + (narrowed(body) if platform.is_narrow else body)
     return text + AUTORELEASING if module == "Swift" and platform.is_apple else text
 
 
 def narrowed(body):
-    """Returns an interface in which Int and UInt have 32 bits, without the bodies of most functions."""
+    """Returns an interface in which Int and UInt have 32 bits."""
     return re.sub(
         r"(?ms)^@frozen public struct U?Int : .*?^}",
-        lambda found: re.sub(r"(?<=Builtin\.)Int64|_Int64\b", lambda each: each[0].replace("64", "32"), found[0]),
-        strip(body, CALCULATED))
+        lambda found: re.sub(r"(Builtin\.|_)Int64\b", r"\1Int32", found[0]), body)
 
 
 def build_standard(platform):

@@ -4,6 +4,7 @@
 // Its Objective-C half is Apple/Headers/Foundation.h. Android has the Swift half alone.
 @_exported public import Dispatch
 #if canImport(ObjectiveC)
+  @_exported public import Darwin
   @_exported public import Foundation
   @_exported public import ObjectiveC
 #else
@@ -35,13 +36,25 @@ public struct CGFloat: Sendable, Hashable, Comparable, ExpressibleByFloatLiteral
   public static func / (left: CGFloat, right: CGFloat) -> CGFloat { left }
 }
 
-public struct Data: Sendable, Hashable, RandomAccessCollection {
+public struct Data: Sendable, Hashable, RandomAccessCollection, MutableCollection,
+  RangeReplaceableCollection
+{
   public init() {}
+  public init(count: Int) {}
   public init(_ bytes: some Sequence<UInt8>) {}
   public init(contentsOf url: URL) throws {}
   public var startIndex: Int { 0 }
   public var endIndex: Int { 0 }
-  public subscript(i: Int) -> UInt8 { 0 }
+  public subscript(i: Int) -> UInt8 {
+    get { 0 }
+    set {}
+  }
+  public subscript(bounds: Range<Int>) -> Data {
+    get { self }
+    set {}
+  }
+  public mutating func replaceSubrange(_ bounds: Range<Int>, with bytes: some Collection<UInt8>) {}
+  public func range(of data: Data, in range: Range<Int>? = nil) -> Range<Int>? { nil }
   public struct WritingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -124,6 +137,8 @@ public struct TimeZone: Sendable, Hashable {
   public var identifier: String { "" }
   public func secondsFromGMT(for: Date = Date()) -> Int { 0 }
   public static var current: TimeZone { fatalError() }
+  @available(iOS 16.0, macOS 13.0, watchOS 9.0, *)
+  public static var gmt: TimeZone { fatalError() }
 }
 
 public struct Locale: Sendable, Hashable {
@@ -133,10 +148,13 @@ public struct Locale: Sendable, Hashable {
 }
 
 public struct Calendar: Sendable, Hashable {
-  public enum Identifier: Sendable { case gregorian }
+  public enum Identifier: Sendable { case gregorian, iso8601 }
   public init(identifier: Identifier) {}
   public var timeZone: TimeZone
   public static var current: Calendar { fatalError() }
+  public enum Component: Sendable { case hour, day, weekOfYear, month, year }
+  public func date(from components: DateComponents) -> Date? { nil }
+  public func dateInterval(of component: Component, for date: Date) -> DateInterval? { nil }
   public func startOfDay(for date: Date) -> Date { date }
   public func isDate(_ date1: Date, inSameDayAs date2: Date) -> Bool { false }
 }
@@ -161,6 +179,10 @@ public struct URL: Sendable, Hashable, Codable {
   public var lastPathComponent: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public func deletingLastPathComponent() -> URL { self }
+  public var standardizedFileURL: URL { self }
+  public func resourceValues(forKeys keys: Set<URLResourceKey>) throws -> URLResourceValues {
+    URLResourceValues()
+  }
   public mutating func setResourceValues(_ values: URLResourceValues) throws {}
   public var absoluteString: String { "" }
   @available(iOS 16.0, macOS 13.0, watchOS 9.0, *)
@@ -172,6 +194,11 @@ public struct URL: Sendable, Hashable, Codable {
 public struct URLResourceValues {
   public init() {}
   public var isExcludedFromBackup: Bool?
+  public var isDirectory: Bool? { nil }
+}
+
+public struct URLResourceKey: Hashable, Sendable {
+  public static let isDirectoryKey = URLResourceKey()
 }
 
 public struct URLComponents: Sendable, Hashable {
@@ -194,6 +221,9 @@ public struct URLComponents: Sendable, Hashable {
 open class FileHandle: @unchecked Sendable {
   public init() {}
   open class var standardError: FileHandle { FileHandle() }
+  open class var standardOutput: FileHandle { FileHandle() }
+  public func write(_ data: Data) {}
+  public func readToEnd() throws -> Data? { nil }
   public convenience init(forReadingFrom url: URL) throws { self.init() }
   public func read(upToCount count: Int) throws -> Data? { nil }
   public func close() throws {}
@@ -201,7 +231,10 @@ open class FileHandle: @unchecked Sendable {
 }
 
 public struct CocoaError: Error {
-  public struct Code: Sendable, Hashable {}
+  public struct Code: Sendable, Hashable {
+    public static var featureUnsupported: Code { Code() }
+  }
+  public init(_ code: Code, userInfo: [String: Any] = [:]) {}
   public static var fileReadNoSuchFile: Code { Code() }
 }
 
@@ -243,6 +276,12 @@ open class FileManager: @unchecked Sendable {
   open func createFile(
     atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil
   ) -> Bool { false }
+  open func contentsOfDirectory(
+    at url: URL, includingPropertiesForKeys keys: [URLResourceKey]?
+  ) throws -> [URL] { [] }
+  open func moveItem(atPath source: String, toPath target: String) throws {}
+  open func copyItem(atPath source: String, toPath target: String) throws {}
+  open func createSymbolicLink(atPath path: String, withDestinationPath target: String) throws {}
   open func removeItem(atPath path: String) throws {}
   open func removeItem(at url: URL) throws {}
   open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath: String) throws {}
@@ -257,6 +296,7 @@ extension String {
   public var removingPercentEncoding: String? { nil }
   public struct Encoding: Sendable { public static let utf8 = Encoding() }
   public init(contentsOfFile path: String, encoding: Encoding) throws { self = "" }
+  public init(contentsOf url: URL, encoding: Encoding) throws { self = "" }
   public init?(data: Data, encoding: Encoding) { self = "" }
   public init(format: String, _ arguments: any CVarArg...) { self = "" }
 }

@@ -96,6 +96,7 @@ struct sockaddr_in {
 #define AF_UNSPEC 0
 #define AF_UNIX 1
 #define AF_INET 2
+#define AF_INET6 30
 #define SOL_SOCKET 0xffff
 #define SO_REUSEADDR 4
 #define SO_REUSEPORT 0x200
@@ -103,6 +104,8 @@ struct sockaddr_in {
 #define SO_LINGER 0x80
 #define SO_RCVBUF 0x1002
 #define SO_SNDBUF 0x1001
+#define SO_SNDTIMEO 0x1005
+#define SO_RCVTIMEO 0x1006
 #define SHUT_RD 0
 #define SHUT_WR 1
 #define SHUT_RDWR 2
@@ -110,6 +113,9 @@ struct sockaddr_in {
 #define TCP_NODELAY 1
 #define INADDR_LOOPBACK 0x7f000001u
 #define SIGPIPE 13
+#define PROT_NONE 0
+#define PROT_READ 1
+#define PROT_WRITE 2
 
 int open(const char *path, int flags, ...);
 int close(int descriptor);
@@ -137,6 +143,15 @@ int pipe(int ends[2]);
 int poll(struct pollfd *watched, nfds_t count, int timeout);
 pid_t getpid(void);
 char *strerror(int code);
+char *strstr(const char *text, const char *part);
+void exit(int status) __attribute__((noreturn));
+int getpagesize(void);
+int mprotect(void *bytes, size_t count, int protection);
+int mkfifo(const char *path, mode_t mode);
+unsigned int geteuid(void);
+typedef struct file FILE;
+int fflush(FILE *stream);
+int inet_pton(int family, const char *text, void *address);
 int socket(int family, int type, int protocol);
 int bind(int socket, const struct sockaddr *address, socklen_t size);
 int connect(int socket, const struct sockaddr *address, socklen_t size);

@@ -100,4 +100,22 @@ struct SerialOutputTests {
     #expect(SerialOutput(pipe.writing).write("x") == EPIPE)
     _ = close(pipe.writing)
   }
+
+  @Test func `a write is in progress for its own output until it ends`() {
+    var writes = OutputWrites()
+    writes.begin(1)
+    writes.begin(1)
+    let before = writes
+    writes.end(1)
+    #expect(writes != before)
+    #expect(writes.descriptors == [1])
+    writes.begin(2)
+    #expect(writes.descriptors == [1, 2])
+    writes.end(1)
+    #expect(writes.descriptors == [2])
+    writes.end(2)
+    writes.end(2)
+    #expect(writes.descriptors == [])
+    #expect(writes != OutputWrites())
+  }
 }

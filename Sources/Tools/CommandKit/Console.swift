@@ -113,8 +113,8 @@ public struct Console: Sendable {
 
   /// Calls `stuck` as soon as a write blocks. The check begins 2 s after the call.
   ///
-  /// A write whose thread has no processor is not blocked: its output accepts more bytes. After 5 s
-  /// without progress it is, since a file of a server that does not answer seems to accept them too.
+  /// A write whose thread has no processor is not blocked: its output accepts more bytes, whatever
+  /// the other output does. After 5 s without progress it is, since a file of a server that does not answer seems to accept them too.
   ///
   /// The check runs on a separate thread, because blocked writes may occupy all other threads.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
@@ -124,8 +124,8 @@ public struct Console: Sendable {
         let before = writes.withLock { $0 }
         _ = poll(nil, 0, 50)
         let isSame = writes.withLock { $0 == before }
-        looks = isSame && before.inProgress > 0 ? looks + 1 : 0
-        if looks > 100 || (looks > 0 && [STDOUT_FILENO, STDERR_FILENO].contains(where: isFull)) {
+        looks = isSame && !before.descriptors.isEmpty ? looks + 1 : 0
+        if looks > 100 || (looks > 0 && before.descriptors.contains(where: isFull)) {
           stuck()
         }
       }
@@ -138,13 +138,7 @@ public struct Console: Sendable {
     return unsafe poll(&output, 1, 0) == 0
   }
 
-  /// The number of writes that have begun, and the number of writes in progress.
-  private struct Writes: Equatable {
-    var begun: UInt64 = 0
-    var inProgress = 0
-  }
-
-  private static let writes = Mutex(Writes())
+  private static let writes = Mutex(OutputWrites())
 
   /// Prints the reason why a command failed, on one line.
   public func failure(_ failure: CommandFailure, of command: String) {
@@ -156,11 +150,8 @@ public struct Console: Sendable {
 
   /// Writes text. Returns the error number, or 0 on success.
   private static func write(_ text: String, to output: SerialOutput) -> Int32 {
-    writes.withLock {
-      $0.begun += 1
-      $0.inProgress += 1
-    }
-    defer { writes.withLock { $0.inProgress -= 1 } }
+    writes.withLock { $0.begin(output.descriptor) }
+    defer { writes.withLock { $0.end(output.descriptor) } }
     return output.write(text)
   }
 }

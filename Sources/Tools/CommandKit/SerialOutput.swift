@@ -11,7 +11,7 @@ package final class SerialOutput: Sendable {
     let lock = Mutex(())
   }
 
-  private let descriptor: Int32
+  let descriptor: Int32
   private let turn: Turn
 
   /// Creates an output.
@@ -35,5 +35,28 @@ package final class SerialOutput: Sendable {
     var found = stat()
     guard unsafe fstat(descriptor, &found) == 0 else { return [] }
     return [UInt64(found.st_dev), UInt64(found.st_ino)]
+  }
+}
+
+/// The writes of a process to its outputs.
+package struct OutputWrites: Sendable, Equatable {
+  private var begun: UInt64 = 0
+  private var inProgress: [Int32: Int] = [:]
+
+  package init() {}
+
+  /// The descriptors to which a write is in progress.
+  package var descriptors: Set<Int32> { Set(inProgress.keys) }
+
+  /// Counts a write that begins.
+  package mutating func begin(_ descriptor: Int32) {
+    begun += 1
+    inProgress[descriptor, default: 0] += 1
+  }
+
+  /// Counts a write that has ended.
+  package mutating func end(_ descriptor: Int32) {
+    guard let count = inProgress[descriptor] else { return }
+    inProgress[descriptor] = count > 1 ? count - 1 : nil
   }
 }

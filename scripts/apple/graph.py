@@ -1,4 +1,5 @@
-"""The package manager's graph of the manifest as a Mac reads it, alone and as a dependency."""
+"""The package manager's graph of the manifest as a Mac reads it, alone and as a dependency, and as
+somebody on Linux reads it without this repository's Makefile."""
 import concurrent.futures
 import json
 import os
@@ -35,6 +36,18 @@ def as_on_a_mac(text=None, name="Holdfast"):
 
     once(folder, "graph", key(text), resolve)
     return json.loads(read(os.path.join(folder, "dump.json")))
+
+
+def as_a_user(text=None, name="User"):
+    """Resolves the manifest as somebody reads it on Linux, without the targets of our own builds."""
+    text = read("Package.swift").decode() if text is None else text
+    folder = os.path.join(CACHE, "manifest", name)
+
+    def resolve():
+        lay_out(folder, text)
+        package(folder, "show-dependencies", "without HOLDFAST_STRICT, the package manager")
+
+    once(folder, "graph", key(text), resolve)
 
 
 def key(text):
@@ -85,7 +98,7 @@ let package = Package(
 """
 
 
-def package(folder, command):
+def package(folder, command, who="a Mac"):
     # The whole manifest, as a user reads it.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     done = subprocess.run(
@@ -94,6 +107,6 @@ def package(folder, command):
     if done.returncode:
         said = re.findall(r"(?m)^error: .*?(?=; valid|$)", done.stderr) or [done.stderr[:2000]]
         raise Failure(
-            f"a Mac cannot load the package in {os.path.relpath(folder)}; "
-            "it declares no target that needs Linux or depends on one that does:\n" + "\n".join(said))
+            f"{who} cannot load the package in {os.path.relpath(folder)}, for which "
+            "Package.swift leaves targets out:\n" + "\n".join(said))
     return done.stdout

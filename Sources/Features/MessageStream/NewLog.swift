@@ -25,7 +25,7 @@ struct NewLog: Sendable, Hashable {
 extension StreamModel {
   /// Returns whether a message has a position in another log than its known version.
   func isOfOtherLog(_ message: ShopMessage) -> Bool {
-    known(message.id).map(message.isOfOtherLog) ?? false
+    commits.version(of: message.id).map(message.isOfOtherLog) ?? timeline.isOfOtherLog(message)
   }
 
   /// Returns whether a message has a position, and its known version has none.
@@ -33,7 +33,7 @@ extension StreamModel {
   /// The positions in memory are forgotten when a log was restored to an earlier state. The store
   /// keeps them, so that it cannot tell such a message from one that the server does not have.
   func regainsPosition(_ message: ShopMessage) -> Bool {
-    message.position != nil && known(message.id).map { $0.position == nil } ?? false
+    message.position != nil && known(message).map { $0.position == nil } ?? false
   }
 
   /// Returns whether a page has a message that is kept from another log than the page's.
@@ -41,7 +41,7 @@ extension StreamModel {
   /// Messages of the page's log are no evidence: the socket may have delivered them.
   private func sharesKept(_ page: Page, of epoch: String) -> Bool {
     page.messages.contains { message in
-      [timeline[message.id], commits.version(of: message.id)].contains {
+      [timeline.version(of: message), commits.version(of: message.id)].contains {
         $0.map { $0.position?.epoch != epoch } ?? false
       }
     }

@@ -6,7 +6,7 @@ import HoldfastMessageData
 /// However, a server that ignores the page number always returns its newest page. If a page lacks
 /// the newest message that was known when it was requested, the server honored the page number.
 struct Repetition: Sendable, Hashable {
-  private var last: Set<MessageID> = []
+  private var last: [MessageID] = []
   private var count = 0
   /// The number of consecutive pages without a readable message.
   private var unreadable = 0
@@ -26,8 +26,8 @@ struct Repetition: Sendable, Hashable {
       return unreadable >= Self.maxRepetitions
     }
     unreadable = 0
-    let ids = Set(page.messages.map(\.id))
-    count = ids.isSubset(of: last) ? count + 1 : 0
+    let ids = page.messages.map(\.id)
+    count = ids == last || Set(last).isSuperset(of: ids) ? count + 1 : 0
     last = ids
     return ids.isEmpty || count >= (isNewest(page) ? 2 : Self.maxRepetitions)
   }

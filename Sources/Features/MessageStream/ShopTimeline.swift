@@ -34,6 +34,22 @@ public struct ShopTimeline: Sendable, Hashable {
     return messages.last { $0.id == id }
   }
 
+  /// Returns the version of a message that is in memory; `nil` if there is none.
+  func version(of message: ShopMessage) -> ShopMessage? { place(of: message).map { messages[$0] } }
+
+  /// Returns whether a message has a position in another log than its version in memory.
+  func isOfOtherLog(_ message: ShopMessage) -> Bool {
+    place(of: message).map { message.isOfOtherLog(than: messages[$0]) } ?? false
+  }
+
+  /// Returns the index of a message's version. The cost is O(log n), unless the version has another
+  /// creation time.
+  private func place(of message: ShopMessage) -> Int? {
+    let place = index(of: message.key)
+    if place < messages.count, messages[place].id == message.id { return place }
+    return ids.contains(message.id) ? messages.lastIndex { $0.id == message.id } : nil
+  }
+
   /// Inserts a message in order unless it is present. The caller must call `trim` afterward.
   ///
   /// The cost is O(1) for the newest message. Otherwise it is O(n), since the later messages are
@@ -71,8 +87,7 @@ public struct ShopTimeline: Sendable, Hashable {
 
   /// Replaces an edited message, and moves it if its timestamp was edited.
   mutating func replace(_ message: ShopMessage) {
-    guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
-    else { return }
+    guard let at = place(of: message) else { return }
     bytes += message.footprint - messages[at].footprint
     if messages[at].key == message.key {
       messages[at] = message
@@ -84,7 +99,7 @@ public struct ShopTimeline: Sendable, Hashable {
 
   /// Applies the positions that a message has in another log.
   mutating func takePositions(of message: ShopMessage) {
-    guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id }),
+    guard let at = place(of: message),
       message.isOfOtherLog(than: messages[at])
         || messages[at].position == nil && message.position != nil
     else { return }

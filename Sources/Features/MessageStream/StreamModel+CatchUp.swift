@@ -241,7 +241,7 @@ extension StreamModel {
 
   /// Returns whether a page contains a message of the complete part.
   private func holdsWhole(_ page: Page) -> Bool {
-    page.messages.contains { timeline[$0.id].map { recovery.completes($0) } ?? false }
+    page.messages.contains { timeline.version(of: $0).map { recovery.completes($0) } ?? false }
   }
 
   private func reach(of page: Page) -> Recovery.Reach {

@@ -100,6 +100,11 @@ extension StreamModel {
   /// Returns the newest version of a message that is in memory or waits for the store.
   func known(_ id: MessageID) -> ShopMessage? { commits.version(of: id) ?? timeline[id] }
 
+  /// Returns the newest version of a message that is in memory or waits for the store.
+  func known(_ message: ShopMessage) -> ShopMessage? {
+    commits.version(of: message.id) ?? timeline.version(of: message)
+  }
+
   /// Moves the edges of gaps from a deleted message to its neighbors.
   ///
   /// An edge without a known neighbor stays where it is. It then names the place of a message that

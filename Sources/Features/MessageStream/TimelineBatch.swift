@@ -222,7 +222,7 @@ extension StreamModel {
     if !isWaiting, message.updatedAt == nil, message.changed == nil, !isOfOtherLog(message) {
       return commits.deletes(message.id)
     }
-    return known(message.id).map(message.isLater) ?? true
+    return known(message).map(message.isLater) ?? true
   }
 
   /// Compares an unseen message with the outbox. Returns whether it is held until an attempt ends.

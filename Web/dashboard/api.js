@@ -24,7 +24,7 @@ export async function ask(path, query, signal) {
   const unknown = 'The server does not know this secret.';
   const word = secret.get() ?? '';
   // No secret has blanks or control characters, nor can a header field carry them.
-  if (/[\x00-\x20\x7f]/.test(word)) throw new Refused(unknown);
+  if (/[^!-~\u0080-\uffff]/.test(word)) throw new Refused(unknown);
   // A header field carries bytes: those of the secret in UTF-8, as the server's file has it.
   const bytes = String.fromCharCode(...new TextEncoder().encode(word));
   const question = new URLSearchParams(query).toString();

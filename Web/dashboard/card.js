@@ -25,7 +25,7 @@ export function fillCard(section, kind, values, period, facts) {
   const { openDay, knownFrom } = facts;
   const series = seriesOf(kind, values, { from, to, openDay, knownFrom });
   const body = [
-    headline(kind, series, facts), trend(kind, series, values, period, facts),
+    headline(kind, series), trend(kind, series, values, period, facts),
     ...otherUnits(kind, period, facts),
   ];
   if (series.present) {
@@ -46,7 +46,7 @@ export function fillCard(section, kind, values, period, facts) {
   section.redraw?.()();
 }
 
-function headline(kind, series, facts) {
+function headline(kind, series) {
   if (!series.present) {
     const isLoading = series.columns.some(column => column.isLoading);
     const text = isLoading ? 'Loading…' : 'No data in this period.';

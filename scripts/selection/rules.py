@@ -75,6 +75,9 @@ RULES = {
     "Benchmarks/instructions.txt": "make:instructions",
     "Benchmarks/Herd/*": "playground HerdTests=PlaygroundTests",
     # Web pages.
+    "Web/*.js": "lint-pages",
+    "Web/.eslintrc.json": "lint-pages",
+    "scripts/lint-pages": "lint-pages",
     "Web/built/*": "ServerCoreTests=PageTests",
     "Web/charts/*": "page:check_app.py",
     "Web/dashboard/*": "page:check_dashboard.py",

@@ -170,8 +170,8 @@ private struct State {
       if !isSecond, tokens.expire(token, at: now) { return nil }
       return .failed(cause: "APNs rejected a new token as expired; check this machine's clock")
     case .tooManyForDevice:
-      let jitterWindow = generator.duration(below: Holds.duration)
-      let end = now.advanced(by: Holds.duration + jitterWindow)
+      let extra = generator.duration(below: Holds.duration)
+      let end = now.advanced(by: Holds.duration + extra)
       holds.hold(device, until: end, at: now)
       return .tooMany(retryAfter: now.duration(to: end))
     }

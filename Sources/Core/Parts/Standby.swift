@@ -89,7 +89,7 @@ struct Standby: Sendable, Hashable {
       state = .polling(
         Polling(
           nextPoll: polls.earliest(at: now.advanced(by: first)),
-          nextProbe: now.advanced(by: poll.jitterWindow(poll.probe, &generator)),
+          nextProbe: now.advanced(by: poll.jittered(poll.probe, &generator)),
           server: isAway ? .away : .unknown, failure: failure, isSpreading: failure != nil))
       return
     }
@@ -112,10 +112,10 @@ struct Standby: Sendable, Hashable {
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
     _ generator: inout RandomSource
   ) -> Duration {
-    if polling.isSlow { return poll.jitterWindow(poll.slowProbe, &generator) }
+    if polling.isSlow { return poll.jittered(poll.slowProbe, &generator) }
     let wait = poll.interval * (1 << polling.setbacks)
     guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
-      return poll.jitterWindow(poll.probe, &generator)
+      return poll.jittered(poll.probe, &generator)
     }
     polling.setbacks += 1
     return wait + generator.duration(below: wait)
@@ -248,7 +248,7 @@ struct Standby: Sendable, Hashable {
     let wait =
       polling.isSpreading
       ? jitterWindow(poll) + generator.duration(below: poll.interval - jitterWindow(poll))
-      : poll.jitterWindow(poll.interval, &generator)
+      : poll.jittered(poll.interval, &generator)
     polling.isSpreading = false
     polling.nextPoll = polls.earliest(
       at: now.advanced(by: honoringRetryAfter(failure, wait, poll, &generator)))
@@ -256,7 +256,7 @@ struct Standby: Sendable, Hashable {
     if failure == nil, polling.server == .away {
       polling.setbacks = 0
       let earliest =
-        polling.lastProbe?.advanced(by: poll.jitterWindow(poll.interval, &generator)) ?? now
+        polling.lastProbe?.advanced(by: poll.jittered(poll.interval, &generator)) ?? now
       isTime = earliest <= now
       polling.nextProbe = min(polling.nextProbe, earliest)
     }
@@ -276,7 +276,7 @@ struct Standby: Sendable, Hashable {
   mutating func noteProbe(at now: Instant, generator: inout RandomSource) {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe
-    polling.nextProbe = now.advanced(by: poll.jitterWindow(wait, &generator))
+    polling.nextProbe = now.advanced(by: poll.jittered(wait, &generator))
     polling.lastProbe = now
     state = .polling(polling)
   }
@@ -319,7 +319,7 @@ extension StandbyPolicy {
 
 extension PollPolicy {
   /// Returns `wait` with the policy's jitter.
-  fileprivate func jitterWindow(_ wait: Duration, _ generator: inout RandomSource) -> Duration {
+  fileprivate func jittered(_ wait: Duration, _ generator: inout RandomSource) -> Duration {
     wait * (1 - jitter + 2 * jitter * generator.unit())
   }
 }

@@ -89,7 +89,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     switch defect {
     case .countResetOnOpen: policy.countingFromTheStart
     case .noStability: policy.stable(after: .nanoseconds(1))
-    case .noJitter: policy.jitterWindow(over: .nanoseconds(1))
+    case .noJitter: policy.withServerJitter(.nanoseconds(1))
     case .noLiveness: policy.withoutPings
     case .closesAlive: policy.hasty
     case .countsTheDial:

@@ -17,7 +17,7 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  func jitterWindow(over time: Duration) -> LinkPolicy {
+  func withServerJitter(_ time: Duration) -> LinkPolicy {
     var retry = retry
     retry.serverJitter = time
     return with(retry)

@@ -92,8 +92,8 @@ public struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashabl
   /// Returns how long a refused batch waits: 1, 2, 4 … 30 s.
   ///
   /// - Parameter failures: The number of refusals in a row, from 1.
-  @inlinable public static func delay(after failures: Int) -> Duration {
-    .seconds(min(30, 1 << min(max(failures, 1) - 1, 5)))
+  public static func delay(after failures: Int) -> Duration {
+    Schedule.afterStoreFailures.wait(after: failures)
   }
 }
 

@@ -86,8 +86,10 @@ public struct Credentials: Sendable, Hashable {
   /// Each pause is twice as long as the previous one, up to 300 s.
   public mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
-    let pause = min(policy.refreshTimeout * (1 << min(refusals, 5)), Self.longestPause)
     refusals += 1
+    let pauses = Schedule.doubling(
+      from: policy.refreshTimeout, to: min(policy.refreshTimeout * 32, Self.longestPause))
+    let pause = pauses.wait(after: refusals)
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }
 

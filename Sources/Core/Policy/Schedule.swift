@@ -74,6 +74,19 @@ public enum Schedule: Sendable, Hashable, Codable {
     }
   }
 
+  /// Creates a schedule without jitter and without an end. Each wait is twice the one before, up to
+  /// `cap`.
+  package static func doubling(from first: Duration, to cap: Duration) -> Schedule {
+    .exponential(first: first, factor: 2, cap: cap, jitter: 0, floor: .zero, attempts: nil)
+  }
+
+  /// The waits while a store refuses changes: 1, 2, 4 … 30 s.
+  package static let afterStoreFailures = doubling(from: .seconds(1), to: .seconds(30))
+
+  /// Returns the wait after a number of failures in a row, from 1, without jitter. After the last
+  /// attempt of the schedule there is none.
+  package func wait(after failures: Int) -> Duration { base(before: max(failures, 1) - 1) ?? .zero }
+
   private static func baseWait(
     before index: Int, first: Duration, factor: Int, cap: Duration
   ) -> Duration {

@@ -26,8 +26,8 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   /// The debounce interval of change callbacks. Project choice: between the 16 ms and 2 s that
   /// similar clients use, and short compared with the budget of a wake-up.
   static let gathering = Duration.milliseconds(50)
-  /// The waits after failures of a source, a file or the store. The last wait repeats.
-  static let pauses: [Duration] = [1, 2, 4, 8, 16, 32, 60].map { .seconds($0) }
+  /// The waits after failures of a source, a file or the store: 1, 2, 4 … 60 s.
+  private static let pauses = Schedule.doubling(from: .seconds(1), to: .seconds(60))
   /// The number of consecutive failures that counts as an outage. Project choice: the waits before
   /// it add up to 7 s.
   static let mostFailures = 4
@@ -44,9 +44,7 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   /// Project choice: a second, or half of a shorter grant.
   package static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
 
-  static func pause(after failures: Int) -> Duration {
-    pauses[min(max(failures, 1), pauses.count) - 1]
-  }
+  static func pause(after failures: Int) -> Duration { pauses.wait(after: failures) }
 }
 
 /// The device conditions that determine the cost of uploads.

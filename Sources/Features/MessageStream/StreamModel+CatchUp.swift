@@ -266,8 +266,8 @@ extension StreamModel {
   /// retry.
   private mutating func askAgainLater(retryAfter: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
-    let jitterWindow = wait - generator.duration(below: wait / 4)
-    let at = step.now.advanced(by: max(jitterWindow, retryAfter))
+    let jittered = wait - generator.duration(below: wait / 4)
+    let at = step.now.advanced(by: max(jittered, retryAfter))
     // While the socket is open, messages that it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }
     return at

@@ -100,4 +100,18 @@ import Testing
     harness.give(.setIntent(.none))
     #expect(harness.link.wait == nil)
   }
+
+  @Test(arguments: [(0, 1), (1, 1), (2, 2), (5, 16), (6, 30), (7, 30), (Int.max, 30)])
+  func `a doubling wait begins with the first one and ends with the cap`(
+    failures: Int, seconds: Int
+  ) {
+    let schedule = Schedule.doubling(from: .seconds(1), to: .seconds(30))
+    #expect(schedule.wait(after: failures) == .seconds(seconds))
+    #expect(schedule == .afterStoreFailures)
+  }
+
+  @Test func `after the last attempt of a schedule there is no wait`() {
+    let schedule = Schedule.list([.seconds(1), .seconds(3)])
+    #expect((1...3).map(schedule.wait) == [.seconds(1), .seconds(3), .zero])
+  }
 }

@@ -121,9 +121,8 @@ struct EchoWatch {
 private actor NodeLink {
   /// The time between two notes that only show that notes arrive.
   private static let beat = Duration.seconds(1)
-  /// The time until another attempt. It doubles with each attempt that fails, up to `longestRetry`.
-  private static let retry = Duration.milliseconds(200)
-  private static let longestRetry = Duration.seconds(2)
+  /// The waits after attempts that failed.
+  private static let retries = Schedule.doubling(from: .milliseconds(200), to: .seconds(2))
   /// The times after the first own note at which the bus reports a connection. Servers of NATS learn
   /// late from each other who listens, so the first notes of other nodes may be missing.
   private static let confirmations = [Duration.zero, .milliseconds(100), .seconds(1)]
@@ -134,7 +133,7 @@ private actor NodeLink {
   private let outbox: Outbox
   private let reports: AsyncStream<NodeNews>.Continuation
   private var isConnected: Bool?
-  private var wait = NodeLink.retry
+  private var failures = 0
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -156,8 +155,8 @@ private actor NodeLink {
         outbox.failure = error.detail
         if isConnected != false { reports.yield(.interrupted) }
         isConnected = false
-        outbox.signal.wait(or: -1, for: wait)
-        wait = min(wait * 2, Self.longestRetry)
+        failures += 1
+        outbox.signal.wait(or: -1, for: Self.retries.wait(after: failures))
       }
     }
     reports.finish()
@@ -172,7 +171,7 @@ private actor NodeLink {
       if let time = confirmations?.first, time <= clock.now {
         confirmations?.removeFirst()
         (outbox.failure, isConnected) = (nil, true)
-        wait = Self.retry
+        failures = 0
         reports.yield(.connected)
       }
       let heads = outbox.take(NodeNote.most)

@@ -85,12 +85,13 @@ package final class StoreSnapshots {
     }
     let clock = BootClock()
     let end = clock.now.advanced(by: patience)
-    var pause: Int32 = 10
+    let pauses = Schedule.doubling(from: .milliseconds(10), to: .milliseconds(500))
+    var failures = 0
     while true {
       if let wait = try attempt(hold, until: end) { return wait }
       guard clock.now < end, !Task.isCancelled else { break }
-      _ = poll(nil, 0, pause)
-      pause = min(pause * 2, 500)
+      failures += 1
+      _ = poll(nil, 0, Int32(pauses.wait(after: failures) / .milliseconds(1)))
     }
     throw .locked(
       detail: "The stores were never free at the same time for \(patience.components.seconds) s, "

@@ -17,7 +17,7 @@ actor AdminWork {
   private var worker: Task<Void, Never>?
 
   /// The bounds of the time after which a failed erasure is tried again. It doubles.
-  private static let pauses = (first: Duration.seconds(1), most: Duration.seconds(60))
+  private static let pauses = Schedule.doubling(from: .seconds(1), to: .seconds(60))
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -104,7 +104,7 @@ actor AdminWork {
   }
 
   private func carryOutAll() async {
-    var pause = Self.pauses.first
+    var failures = 0
     while !Task.isCancelled {
       let open = jobs.all.filter { !$0.isDone }
       guard !open.isEmpty else { break }
@@ -114,11 +114,12 @@ actor AdminWork {
         if await !carryOut(job, with: eraser) { hasFailed = true }
       }
       guard hasFailed else {
-        pause = Self.pauses.first
+        failures = 0
         continue
       }
+      failures += 1
+      let pause = Self.pauses.wait(after: failures)
       try? await BootClock().wait(until: BootClock().now.advanced(by: pause))
-      pause = min(pause * 2, Self.pauses.most)
     }
     worker = nil
     // A job may have been accepted since the last look.

@@ -139,7 +139,7 @@ struct StreamDeliveries: Sendable {
         guard error.mayPass, failures < tries else { throw error }
         if failures == 1 { await note(.store(error)) }
         let clock = BootClock()
-        let wait = Duration.seconds(min(1 << min(failures - 1, 5), 30))
+        let wait = Schedule.afterStoreFailures.wait(after: failures)
         // At the end of the run the deliveries stay in the queue.
         guard (try? await clock.wait(until: clock.now.advanced(by: wait))) != nil else { return }
       }

@@ -34,9 +34,8 @@ struct Erasure: Sendable {
   /// Plans another removal. The time until then doubles with each failure, from `first` to `most`.
   mutating func fail(at now: Instant, first: Duration, most: Duration) {
     isUnderWay = false
-    // More doublings exceed any policy.
-    failures = min(failures + 1, 30)
-    plan(at: now.advanced(by: min(most, first * (1 << (failures - 1)))))
+    failures += 1
+    plan(at: now.advanced(by: Schedule.doubling(from: first, to: most).wait(after: failures)))
   }
 
   /// Drops what is planned and under way.

@@ -167,8 +167,8 @@ def manifests():
         try:
             resolve(whole.replace(text, other), f"Planted{place}")
         except Failure as failure:
-            return [] if said in str(failure) else [f"must say: {said}; it says: {failure}"]
-        return [f"`{text}` as `{other}` in Package.swift must fail"]
+            return [] if said in str(failure) else [f"{resolve.__name__} must say: {said}; it says: {failure}"]
+        return [f"`{text}` as `{other}` in Package.swift must fail in {resolve.__name__}"]
 
     plants = [(plant, graph.as_on_a_mac) for plant in MANIFESTS]
     plants += [(plant, graph.as_a_user) for plant in UNSET]

@@ -45,7 +45,8 @@ def as_a_user(text=None, name="User"):
 
     def resolve():
         lay_out(folder, text)
-        package(folder, "show-dependencies", "without HOLDFAST_STRICT, the package manager")
+        package(folder, "show-dependencies",
+                "nobody can", "without HOLDFAST_STRICT the targets of our own builds are not declared")
 
     once(folder, "graph", key(text), resolve)
 
@@ -98,7 +99,8 @@ let package = Package(
 """
 
 
-def package(folder, command, who="a Mac"):
+def package(folder, command, who="a Mac cannot",
+            why="it declares no target that needs Linux or depends on one that does"):
     # The whole manifest, as a user reads it.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     done = subprocess.run(
@@ -107,6 +109,5 @@ def package(folder, command, who="a Mac"):
     if done.returncode:
         said = re.findall(r"(?m)^error: .*?(?=; valid|$)", done.stderr) or [done.stderr[:2000]]
         raise Failure(
-            f"{who} cannot load the package in {os.path.relpath(folder)}, for which "
-            "Package.swift leaves targets out:\n" + "\n".join(said))
+            f"{who} load the package in {os.path.relpath(folder)}; {why}:\n" + "\n".join(said))
     return done.stdout

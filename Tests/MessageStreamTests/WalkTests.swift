@@ -128,6 +128,13 @@ struct WalkTests {
     #expect(answers == [false, false, true])
   }
 
+  @Test func `a part of the page before is a repetition in any order, and a new message is none`() {
+    var repetition = Repetition()
+    let pages: [[UInt64]] = [[50, 49, 48], [48, 50], [50], [51, 50], [50, 51]]
+    let answers = pages.map { repetition.note(Harness.plainPage($0)) }
+    #expect(answers == [false, false, true, false, false])
+  }
+
   @Test func `what lies beyond a gap is reached by its id, or by a whole page of older messages`() {
     for (numbers, isUnseen, isMet): ([UInt64], Bool, Bool) in [
       ([50, 30, 29], true, true), ([50, 31, 29], true, false), ([31, 29, 28], false, false),

@@ -83,13 +83,12 @@ public struct Credentials: Sendable, Hashable {
   /// Notes that a refresh failed for now. The old credentials stay in use unless the server has
   /// refused them.
   ///
-  /// Each pause is twice as long as the previous one, up to 300 s.
+  /// Each of the first six pauses is twice as long as the previous one, up to 300 s.
   public mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
     refusals += 1
-    let pauses = Schedule.doubling(
-      from: policy.refreshTimeout, to: min(policy.refreshTimeout * 32, Self.longestPause))
-    let pause = pauses.wait(after: refusals)
+    let pauses = Schedule.doubling(from: policy.refreshTimeout, to: Self.longestPause)
+    let pause = pauses.wait(after: min(refusals, 6))
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }
 

@@ -22,7 +22,7 @@ public enum Schedule: Sendable, Hashable, Codable {
 
   /// Returns the wait before the attempt with an index from 0; `nil` if no attempt is left.
   ///
-  /// All back-off in this package is calculated here.
+  /// Back-off in this package is calculated here, except for that of a standby's polls.
   public func wait(before index: Int, generator: inout RandomSource) -> Duration? {
     switch self {
     case .list(let waits):
@@ -83,8 +83,8 @@ public enum Schedule: Sendable, Hashable, Codable {
   /// The waits while a store refuses changes: 1, 2, 4 … 30 s.
   package static let afterStoreFailures = doubling(from: .seconds(1), to: .seconds(30))
 
-  /// Returns the wait after a number of failures in a row, from 1, without jitter. After the last
-  /// attempt of the schedule there is none.
+  /// Returns the wait after a number of failures in a row, from 1, without jitter. It is zero after
+  /// the last attempt of the schedule.
   package func wait(after failures: Int) -> Duration { base(before: max(failures, 1) - 1) ?? .zero }
 
   private static func baseWait(

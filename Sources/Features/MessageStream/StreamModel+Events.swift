@@ -58,7 +58,7 @@ extension StreamModel {
     guard let newest = unsettled.newest(message) else { return }
     if !ofPage || awaitsOlderAnswer { unsettled.note(newest) }
     guard !commits.deletes(newest.id) || commits.waiting.holds(newest.id) else { return }
-    if let known = known(newest.id), !newest.isLater(than: known) { return }
+    if let known = known(newest), !newest.isLater(than: known) { return }
     commits.waiting.edit(newest)
   }
 
@@ -100,7 +100,7 @@ extension StreamModel {
   /// Returns the newest version of a message that is in memory or waits for the store.
   func known(_ id: MessageID) -> ShopMessage? { commits.version(of: id) ?? timeline[id] }
 
-  /// Returns the newest version of a message that is in memory or waits for the store.
+  /// Returns the newest version in the same way, which takes fewer steps than with the ID alone.
   func known(_ message: ShopMessage) -> ShopMessage? {
     commits.version(of: message.id) ?? timeline.version(of: message)
   }

@@ -114,7 +114,8 @@ public struct Console: Sendable {
   /// Calls `stuck` as soon as a write blocks. The check begins 2 s after the call.
   ///
   /// A write whose thread has no processor is not blocked: its output accepts more bytes, whatever
-  /// the other output does. After 5 s without progress it is, since a file of a server that does not answer seems to accept them too.
+  /// the other output does. After 5 s without progress it is, since a file of a server that does
+  /// not answer seems to accept them too.
   ///
   /// The check runs on a separate thread, because blocked writes may occupy all other threads.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {

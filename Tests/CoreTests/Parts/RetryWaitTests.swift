@@ -110,7 +110,7 @@ import Testing
     #expect(schedule == .afterStoreFailures)
   }
 
-  @Test func `after the last attempt of a schedule there is no wait`() {
+  @Test func `the wait after the last attempt of a schedule is zero`() {
     let schedule = Schedule.list([.seconds(1), .seconds(3)])
     #expect((1...3).map(schedule.wait) == [.seconds(1), .seconds(3), .zero])
   }

@@ -16,7 +16,7 @@ actor AdminWork {
   private var eraser: UserEraser?
   private var worker: Task<Void, Never>?
 
-  /// The bounds of the time after which a failed erasure is tried again. It doubles.
+  /// The waits after which a failed erasure is tried again.
   private static let pauses = Schedule.doubling(from: .seconds(1), to: .seconds(60))
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {

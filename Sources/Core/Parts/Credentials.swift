@@ -83,7 +83,7 @@ public struct Credentials: Sendable, Hashable {
   /// Notes that a refresh failed for now. The old credentials stay in use unless the server has
   /// refused them.
   ///
-  /// Each of the first six pauses is twice as long as the previous one, up to 300 s.
+  /// The pause doubles with each failure, at most five times and up to 300 s.
   public mutating func refreshFailed(at now: Instant) {
     refreshBy = nil
     refusals += 1

@@ -39,6 +39,18 @@ import Testing
     #expect(await plain.next()?.event == .background)
   }
 
+  @Test(arguments: [[SIGUSR1, SIGUSR2], [SIGUSR2, SIGUSR1]])
+  func `simultaneous background and foreground signals end in the foreground`(signals: [Int32])
+    async throws
+  {
+    var events = SignalLifecycle().changes().makeAsyncIterator()
+    for signal in signals { kill(getpid(), signal) }
+    var seen = [await events.next()?.event, await events.next()?.event]
+    // The kernel does not keep the order of pending signals.
+    if seen == [.foreground, .background] { seen.append(await events.next()?.event) }
+    #expect(seen.last == .foreground)
+  }
+
   @Test func `the merged stream delivers the events of all sources and ends after the last`() async
   {
     let merged = SystemLifecycle(merging: [

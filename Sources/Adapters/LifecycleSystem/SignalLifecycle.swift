@@ -1,5 +1,6 @@
 import Dispatch
 public import HoldfastPorts
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -24,6 +25,11 @@ public struct SignalLifecycle: LifecycleMonitor {
   /// therefore waits until the others have been delivered. If one of them moved the app to the
   /// foreground, the request is handled there.
   private static let retryDelay = DispatchTimeInterval.milliseconds(10)
+  /// The time after SIGUSR2 within which SIGUSR1 counts as pending at the same time.
+  ///
+  /// The app is then in the foreground again: SIGUSR1 may have been sent first, and nothing else
+  /// would end the background.
+  private static let ambiguity = DispatchTimeInterval.milliseconds(100)
   private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
   /// Creates a monitor. It handles no signals until its first stream starts.
@@ -34,7 +40,8 @@ public struct SignalLifecycle: LifecycleMonitor {
   }
 
   /// Returns the events of later signals in order. A retry request follows the other events within
-  /// 10 ms.
+  /// 10 ms. A move to the background within 100 ms of one to the foreground is followed by another
+  /// one to the foreground.
   ///
   /// Several signals of the same kind may arrive as one event. If more than 64 events are unread,
   /// the oldest are dropped.
@@ -42,10 +49,18 @@ public struct SignalLifecycle: LifecycleMonitor {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(64))
     let queue = DispatchQueue(label: "holdfast.signals")
+    let ambiguousUntil = Mutex(DispatchTime(uptimeNanoseconds: 0))
     let sources = SignalSources(meanings, on: queue) { event in
       let send: @Sendable () -> Void = { continuation.yield(LifecycleNotice(event)) }
-      guard event == .again else { return send() }
-      queue.asyncAfter(deadline: .now() + Self.retryDelay, execute: send)
+      guard event != .again else {
+        return queue.asyncAfter(deadline: .now() + Self.retryDelay, execute: send)
+      }
+      send()
+      let now = DispatchTime.now()
+      if event == .foreground { ambiguousUntil.withLock { $0 = now + Self.ambiguity } }
+      if event == .background, now < ambiguousUntil.withLock({ $0 }) {
+        continuation.yield(LifecycleNotice(.foreground))
+      }
     }
     continuation.onTermination = { _ in sources.cancel() }
     return stream

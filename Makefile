@@ -6,6 +6,9 @@ FUZZ_TIME ?= 60
 # compiler may have more warnings.
 build test test-optimized embedded apple-check example bluetooth kills instructions sanitize docs \
   bench bench-full conformance fuzz sim torture peers: export HOLDFAST_STRICT = 1
+# Optimized worlds of the simulator specialize what they share.
+test-optimized bench bench-full conformance sim portable kills torture peers \
+  instructions: export HOLDFAST_SPECIALIZE = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
 # Nothing reads the index of the sources, since Tests/XCTMain.swift finds the tests. It takes a tenth of

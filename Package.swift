@@ -38,8 +38,22 @@ func library(
     swiftSettings: strict + more)
 }
 
-func played(_ name: String, at path: String, uses: [Target.Dependency] = []) -> Target {
-  library(name, at: path, uses: uses, with: optimised)
+/// The settings of generic modules that the world of each feature specializes. Without them no body of
+/// a function is in the module file, and a simulated run takes two to four times as long.
+///
+/// A package with such settings cannot be a dependency.
+let specialized: [SwiftSetting] =
+  Context.environment["HOLDFAST_SPECIALIZE"] != nil
+  ? [
+    .unsafeFlags(
+      ["-cross-module-optimization", "-no-emit-module-separately-wmo"],
+      optimised.isEmpty ? .when(configuration: .release) : nil)
+  ] : []
+
+func played(
+  _ name: String, at path: String, uses: [Target.Dependency] = [], with more: [SwiftSetting] = []
+) -> Target {
+  library(name, at: path, uses: uses, with: optimised + more)
 }
 
 /// Returns a system library. One in Apple's SDKs has no `pkgConfig`, since the answer of another
@@ -187,29 +201,94 @@ let pure: [Target] = [
       "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastRelayData",
     ]),
   // What is observed of links, and the checkers that a journal is enough for.
+  played("HoldfastLinkChecks", at: "LinkChecks", uses: ["HoldfastCore"], with: specialized),
   played(
-    "HoldfastLinkChecks", at: "LinkChecks",
+    "HoldfastMessageChecks", at: "Messages/Checks",
+    uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastMessageData", "HoldfastMessageStream"]),
+  played(
+    "HoldfastRelayChecks", at: "Health/Relay/Checks",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
-      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
-      "HoldfastRelayServer", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
-      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastHealthSamples",
+      "HoldfastCore", "HoldfastHealth", "HoldfastHealthRelay", "HoldfastLinkChecks",
+      "HoldfastRelayData", "HoldfastRelayServer",
     ]),
   played(
-    "HoldfastWorlds", at: "Simulator",
+    "HoldfastSyncChecks", at: "Health/Sync/Checks",
     uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
-      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
+      "HoldfastCore", "HoldfastHealthSamples", "HoldfastHealthSync", "HoldfastLinkChecks",
+      "HoldfastSyncData", "HoldfastUploads",
+    ]),
+  played(
+    "HoldfastSessionChecks", at: "Session/Checks",
+    uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastSession", "HoldfastSessionData"]),
+  played(
+    "HoldfastBottleChecks", at: "Bottle/Checks",
+    uses: ["HoldfastBottleData", "HoldfastBottleLink", "HoldfastCore", "HoldfastLinkChecks"]),
+  played(
+    "HoldfastHeldChecks", at: "HeldSocket/Checks",
+    uses: ["HoldfastCore", "HoldfastHeldSocket", "HoldfastLinkChecks"]),
+  // The simulator, and the world of each feature.
+  played(
+    "HoldfastWorldKernel", at: "Simulator/Kernel",
+    uses: ["HoldfastCore", "HoldfastLinkChecks"],
+    with: specialized),
+  played(
+    "HoldfastMessageWorld", at: "Messages/World",
+    uses: [
+      "HoldfastMessageChecks",
+      "HoldfastCore", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
       "HoldfastServerData", "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer",
-      "HoldfastRelayServer", "HoldfastSyncServer", "HoldfastSessionServer", "HoldfastLinkChecks",
-      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "HoldfastHealthSync", "HoldfastFirmware", "HoldfastBottleLink", "HoldfastVirtualBottle",
-      "HoldfastHealthSamples",
+      "HoldfastLinkChecks", "HoldfastMessageStream", "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastRelayWorld", at: "Health/Relay/World",
+    uses: [
+      "HoldfastRelayChecks",
+      "HoldfastCore", "HoldfastHealth", "HoldfastRelayData", "HoldfastServerParts",
+      "HoldfastRelayServer", "HoldfastLinkChecks", "HoldfastHealthRelay", "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastSyncWorld", at: "Health/Sync/World",
+    uses: [
+      "HoldfastSyncChecks",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastSyncData",
+      "HoldfastServerParts", "HoldfastSyncServer", "HoldfastLinkChecks", "HoldfastHealthSync",
+      "HoldfastHealthSamples", "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastSessionWorld", at: "Session/World",
+    uses: [
+      "HoldfastSessionChecks",
+      "HoldfastCore", "HoldfastJSON", "HoldfastSessionData", "HoldfastServerParts",
+      "HoldfastSessionServer", "HoldfastLinkChecks", "HoldfastSession", "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastBottleWorld", at: "Bottle/World",
+    uses: [
+      "HoldfastBottleChecks",
+      "HoldfastCore", "HoldfastBottleData", "HoldfastLinkChecks", "HoldfastFirmware",
+      "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastHeldWorld", at: "HeldSocket/World",
+    uses: [
+      "HoldfastHeldChecks", "HoldfastCore", "HoldfastLinkChecks", "HoldfastHeldSocket",
+      "HoldfastWorldKernel",
+    ]),
+  played(
+    "HoldfastWorlds", at: "Simulator/Worlds",
+    uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
+      "HoldfastLinkChecks",
+      "HoldfastBottleWorld", "HoldfastHeldWorld", "HoldfastMessageWorld",
+      "HoldfastRelayWorld", "HoldfastSessionWorld", "HoldfastSyncWorld", "HoldfastWorldKernel",
     ]),
   // Traces of runs, which pictures show.
   played(
     "HoldfastLinkTrace", at: "LinkTrace",
     uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCore", "HoldfastJSON", "HoldfastSessionData", "HoldfastLinkChecks",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols", "HoldfastPages",
@@ -495,7 +574,11 @@ let doors: [Target] = [
   // Plays seeds of the simulator's worlds on all cores.
   library(
     "HoldfastSimulator", at: "Simulation",
-    uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastWorlds"]),
+    uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks", "HoldfastCore", "HoldfastLinkChecks",
+      "HoldfastWorlds",
+    ]),
   library("HoldfastLab", at: "NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
@@ -516,6 +599,8 @@ let doors: [Target] = [
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
       "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastProtocols", "HoldfastServerSockets",
@@ -526,6 +611,8 @@ let doors: [Target] = [
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
       "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
@@ -542,6 +629,8 @@ let doors: [Target] = [
   .executableTarget(
     name: "HoldfastSimulatorCommand",
     dependencies: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCommandKit", "HoldfastSimulator", "HoldfastCore", "HoldfastJSON",
       "HoldfastDriver", "HoldfastLinkChecks", "HoldfastWorlds", "HoldfastLinkTrace",
       "HoldfastRunTraces",
@@ -647,6 +736,7 @@ let checks: [Target] = [
   tests(
     "LinkTraceTests",
     uses: [
+      "HoldfastHeldChecks",
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastProtocols",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace",
@@ -747,6 +837,8 @@ let checks: [Target] = [
   tests(
     "SimulateTests",
     uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastWorlds",
@@ -778,11 +870,15 @@ let checks: [Target] = [
   tests(
     "SimulatorTests",
     uses: [
+      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
+      "HoldfastBottleChecks", "HoldfastHeldChecks",
       "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
       "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastServerParts",
       "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSessionServer",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastLinkChecks",
-      "HoldfastWorlds", "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastWorldKernel", "HoldfastMessageWorld", "HoldfastRelayWorld", "HoldfastSyncWorld",
+      "HoldfastSessionWorld", "HoldfastBottleWorld", "HoldfastHeldWorld", "HoldfastWorlds",
+      "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync",
       "HoldfastBottleLink", "HoldfastTestKit", "HoldfastHealthSamples", "HoldfastUploads",
     ],
     besides: ["Corpus"]),

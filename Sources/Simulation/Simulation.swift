@@ -1,7 +1,13 @@
 import Foundation
 @_exported public import struct HoldfastCore.LinkPolicy
 @_exported public import struct HoldfastCore.PolicyError
+@_exported public import HoldfastBottleChecks
+@_exported public import HoldfastHeldChecks
 @_exported public import HoldfastLinkChecks
+@_exported public import HoldfastMessageChecks
+@_exported public import HoldfastRelayChecks
+@_exported public import HoldfastSessionChecks
+@_exported public import HoldfastSyncChecks
 @_exported public import HoldfastWorlds
 import Synchronization
 

@@ -2,6 +2,12 @@ import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastDriver
 import HoldfastLinkChecks
+import HoldfastBottleChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
+import HoldfastSessionChecks
+import HoldfastSyncChecks
 import HoldfastWorlds
 
 /// A machine whose journals `holdfast-sim judge` can check.

@@ -20,7 +20,7 @@ import Testing
   /// build.
   private static let simulating: Set<String> = [
     "HoldfastSimulator", "HoldfastSimulatorCommand", "HoldfastRunTraces", "SimulatorTests",
-    "SimulateTests", "HoldfastBench",
+    "SimulateTests", "HoldfastBench", "HoldfastWorlds",
   ]
 
   @Test func `the name of every target begins with the package's name`() throws {
@@ -40,9 +40,22 @@ import Testing
 
   @Test func `only targets that play the simulator depend on it`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
-    let users = graph.users(of: "HoldfastWorlds")
+    let worlds = Set(graph.folders.filter { $0.value.hasSuffix("/World") }.keys)
+    #expect(worlds.contains("HoldfastHeldWorld"))
+    let users = graph.users(of: "HoldfastWorldKernel")
     #expect(users.contains("HoldfastSimulator"))
-    #expect(users.subtracting(Self.simulating).sorted() == [])
+    #expect(users.subtracting(Self.simulating).subtracting(worlds).sorted() == [])
+  }
+
+  @Test func `the world of a feature uses no other feature and no other world`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    for (name, folder) in graph.folders where folder.hasSuffix("/World") {
+      let others = graph.folders.filter { other in
+        (other.value.hasSuffix("/World") || Self.isServers(other.value))
+          && !other.value.hasPrefix("Server/") && !other.value.hasPrefix(folder.dropLast(5))
+      }
+      #expect(graph.closure(of: [name]).isDisjoint(with: others.keys), "\(name)")
+    }
   }
 
   @Test func `only the simulator's product contains pages, and apps do not compile them`() throws {
@@ -56,7 +69,7 @@ import Testing
     for name in ["HoldfastCommand", "HoldfastDemo", "HoldfastTests", "LinkTraceTests"] {
       let compiled = graph.closure(of: [name])
       #expect(compiled.contains("HoldfastLinkChecks"), "\(name)")
-      #expect(!compiled.contains("HoldfastWorlds"), "\(name)")
+      #expect(!compiled.contains("HoldfastWorldKernel"), "\(name)")
     }
   }
 

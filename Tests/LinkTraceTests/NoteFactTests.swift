@@ -1,5 +1,6 @@
 import HoldfastHeldSocket
 import HoldfastLinkChecks
+import HoldfastHeldChecks
 import Testing
 
 @testable import HoldfastCore

@@ -9,6 +9,12 @@ import HoldfastSession
 import HoldfastMessageData
 import HoldfastRelayData
 import HoldfastLinkChecks
+import HoldfastBottleChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
+import HoldfastSessionChecks
+import HoldfastSyncChecks
 import HoldfastWorlds
 import Testing
 import HoldfastHealth

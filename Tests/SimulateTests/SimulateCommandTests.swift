@@ -1,6 +1,8 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import Testing
 

@@ -3,6 +3,12 @@ import HoldfastLinkTrace
 import HoldfastRunTraces
 import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastBottleChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
+import HoldfastSessionChecks
+import HoldfastSyncChecks
 import HoldfastWorlds
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import Testing
 

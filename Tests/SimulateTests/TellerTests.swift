@@ -3,6 +3,11 @@ import HoldfastHeldSocket
 import HoldfastLinkTrace
 import HoldfastRunTraces
 import HoldfastLinkChecks
+import HoldfastBottleChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
+import HoldfastSessionChecks
 import HoldfastWorlds
 import Testing
 

@@ -4,6 +4,8 @@ import HoldfastLinkTrace
 import HoldfastRunTraces
 import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
 import HoldfastWorlds
 import Testing
 

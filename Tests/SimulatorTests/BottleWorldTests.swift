@@ -1,6 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastBottleChecks
 import HoldfastWorlds
 import HoldfastBottleData
 import Testing

@@ -5,7 +5,9 @@ import HoldfastMessageStream
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastMessageChecks
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of edits and deletions in the simulated world.
 @Suite struct ChangesTests {

@@ -1,6 +1,7 @@
 import HoldfastHeldSocket
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastHeldChecks
 import HoldfastWorlds
 import Testing
 

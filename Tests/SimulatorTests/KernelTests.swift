@@ -4,7 +4,11 @@ import HoldfastMessageStream
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastHeldChecks
+@testable import HoldfastHeldWorld
+import HoldfastMessageChecks
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the simulation kernel that all features share.
 struct KernelTests {

@@ -1,4 +1,5 @@
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 

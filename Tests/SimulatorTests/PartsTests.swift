@@ -4,7 +4,10 @@ import HoldfastMessageData
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastMessageChecks
+@testable import HoldfastMessageWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 @Suite struct EventQueueTests {
   @Test func `returns events by time, and in the order of insertion for equal times`() {

@@ -1,6 +1,8 @@
 import Foundation
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
+import HoldfastSyncChecks
 import HoldfastWorlds
 import Testing
 

@@ -3,7 +3,9 @@ import HoldfastMessageData
 import HoldfastMessageStream
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastMessageChecks
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 extension Facts {
   static let shop: ShopID = {

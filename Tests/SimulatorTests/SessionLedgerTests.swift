@@ -5,7 +5,10 @@ import HoldfastSessionData
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastSessionChecks
+@testable import HoldfastSessionWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the ledger of a session server for findings that no deliberate defect causes.
 @Suite struct SessionLedgerTests {

@@ -4,7 +4,10 @@ import HoldfastSession
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastSessionChecks
+@testable import HoldfastSessionWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the checkers of a session's phone for findings that no deliberate defect causes.
 @Suite struct SessionPhoneTests {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastSessionChecks
 import HoldfastWorlds
 import HoldfastSessionData
 import HoldfastSession

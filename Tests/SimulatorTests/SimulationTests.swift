@@ -2,6 +2,7 @@ import Foundation
 import HoldfastSimulator
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 import Synchronization

@@ -2,6 +2,7 @@ import HoldfastHealthSync
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastLinkChecks
+import HoldfastSyncChecks
 import HoldfastWorlds
 import HoldfastSyncData
 import Testing

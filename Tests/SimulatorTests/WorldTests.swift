@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastTestKit
 import HoldfastWorlds
 import HoldfastMessageStream

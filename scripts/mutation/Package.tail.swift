@@ -29,7 +29,13 @@ while size < needed.count {
 package.targets = package.targets.filter { needed.contains($0.name) }
 package.products = []
 // Only the modules that the simulator plays are optimized. All others are built quickly.
-let simulator: Set<String> = ["HoldfastLinkChecks", "HoldfastWorlds"]
+let simulator: Set<String> = [
+  "HoldfastLinkChecks", "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks",
+  "HoldfastSessionChecks", "HoldfastBottleChecks", "HoldfastHeldChecks",
+  "HoldfastWorldKernel", "HoldfastMessageWorld", "HoldfastRelayWorld",
+  "HoldfastSyncWorld", "HoldfastSessionWorld", "HoldfastBottleWorld", "HoldfastHeldWorld",
+  "HoldfastWorlds",
+]
 let played = planted.union(["Mutants", "MutantRuns"]).union(simulator)
 for target in package.targets where target.type != .system && !played.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]

@@ -1,4 +1,5 @@
 """Plants mutants in a copy of the package, and builds it."""
+import glob
 import hashlib
 import json
 import os
@@ -188,8 +189,9 @@ class Package:
     def world(self):
         """Returns a hash of everything that the simulator's results depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
-            "Sources/LinkChecks", "Sources/Simulator", "scripts/mutation/planter",
-            "scripts/mutation/runs", "scripts/mutation/switch"]) + self.part + ("" if self.plays else "-suites")
+            "Sources/LinkChecks", "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
+            "scripts/mutation/switch", *sorted(path for name in ("Checks", "World") for path in glob.glob(
+                f"Sources/**/{name}", root_dir=ROOT, recursive=True))]) + self.part + ("" if self.plays else "-suites")
         return self.state
 
     @property

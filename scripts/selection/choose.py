@@ -31,7 +31,7 @@ class Choice:
     def change(self, path):
         """Adds what a changed path needs."""
         words = {pattern: RULES[pattern] for pattern in RULES if fnmatch.fnmatchcase(path, pattern)}
-        if not path.startswith(UNREACHED):
+        if not any(fnmatch.fnmatchcase(path, pattern) for pattern in UNREACHED):
             words |= {pattern: PEERS[pattern] for pattern in PEERS if fnmatch.fnmatchcase(path, pattern)}
         owner, known = self.manifest.owner(path), bool(words)
         if owner and not fnmatch.fnmatchcase(path, "Sources/*.docc/*"):

@@ -67,6 +67,8 @@ RULES = {
     "scripts/web": "",
     # Deliberate defects, which the checkers of the worlds must find.
     "Sources/LinkChecks/*": "make:sim",
+    "Sources/*/Checks/*": "make:sim",
+    "Sources/*/World/*": "make:sim",
     "Sources/Simulat*": "make:sim",
     "Sources/SimulatorCommand/*": "HoldfastTests=InstallTests HoldfastTests=PackagingTests",
     "Benchmarks/*": "make:bench",
@@ -156,6 +158,6 @@ PEERS = {
 
 # Folders that peers do not reach: what apps, tests and pictures show.
 UNREACHED = (
-    "Sources/HoldfastUI/", "Sources/LinkChecks/", "Sources/LinkTrace/", "Sources/RunTraces/",
-    "Sources/Simulat", "Sources/TestKit/", "Sources/Tools/Demo/",
+    "Sources/*/Checks/*", "Sources/*/World/*", "Sources/HoldfastUI/*", "Sources/LinkChecks/*",
+    "Sources/LinkTrace/*", "Sources/RunTraces/*", "Sources/Simulat*", "Sources/TestKit/*", "Sources/Tools/Demo/*",
 )

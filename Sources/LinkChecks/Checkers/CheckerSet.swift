@@ -121,7 +121,7 @@ public struct CheckerSet<Feature: ObservedFeature>: Sendable {
   }
 
   /// Passes an observation of any kind to the checkers.
-  mutating func see(_ seen: Observation<Feature>) {
+  package mutating func see(_ seen: Observation<Feature>) {
     switch seen {
     case .received(let phone, let input, let isLate, let effects):
       Feature.step(phone, input, isLate: isLate, effects, &self)

@@ -71,11 +71,13 @@ struct Connectedness<Feature: ObservedFeature>: LinkChecker {
 }
 
 /// A counter of the time for which a process is awake.
-struct Awake: Sendable {
-  private(set) var awake = Duration.zero
+package struct Awake: Sendable {
+  package private(set) var awake = Duration.zero
   private var last: (now: Instant, isAwake: Bool)?
 
-  mutating func pass<Feature>(_ phoneState: PhoneState<Feature>) {
+  package init() {}
+
+  package mutating func pass<Feature>(_ phoneState: PhoneState<Feature>) {
     if let last, last.isAwake { awake += last.now.duration(to: phoneState.now) }
     last = (phoneState.now, phoneState.isAwake)
   }

@@ -102,3 +102,27 @@ struct Bounds<Feature: ObservedFeature>: LinkChecker {
     }
   }
 }
+
+// Kinds that several features have.
+extension Finding.Kind {
+  /// A message that the server accepted was never shown on the phone, and no gap takes its place.
+  public static let lost = Finding.Kind(rawValue: "lost")
+  /// A message was shown more than once, or a message of the user was accepted more than once.
+  public static let duplicated = Finding.Kind(rawValue: "duplicated")
+  /// A message was shown out of order, or sent in a different order from that in which it was
+  /// written.
+  public static let reordered = Finding.Kind(rawValue: "reordered")
+  /// A message was shown or acknowledged before it was durable, or a cursor is ahead of the stored
+  /// data.
+  public static let early = Finding.Kind(rawValue: "early")
+  /// A message preceded the greeting on a connection.
+  public static let unannounced = Finding.Kind(rawValue: "unannounced")
+  /// A message was acknowledged before it was stored on the phone's disk.
+  public static let unstored = Finding.Kind(rawValue: "unstored")
+  /// A message, an update or stored data does not match the facts.
+  public static let untrue = Finding.Kind(rawValue: "untrue")
+  /// A question received neither an answer nor a correct error within its deadline.
+  public static let unanswered = Finding.Kind(rawValue: "unanswered")
+  /// A question received more than one outcome.
+  public static let doubled = Finding.Kind(rawValue: "doubled")
+}

@@ -38,7 +38,7 @@ package struct LogSample {
 
 extension LinkFailure {
   /// The human-readable detail, if there is one.
-  var text: String? {
+  package var text: String? {
     switch self {
     case .unreachable(let detail), .dns(let detail), .tls(_, let detail), .closed(_, let detail),
       .http(_, _, let detail), .protocolError(let detail), .proxy(let detail), .local(let detail):
@@ -50,7 +50,7 @@ extension LinkFailure {
 
 extension LinkStatus.Reason {
   /// The human-readable detail, if there is one.
-  var text: String? {
+  package var text: String? {
     switch self {
     case .failure(let failure), .exhausted(let failure): failure.text
     case .blocked, .signIn, .ended, .debouncing, .limited: nil

@@ -40,13 +40,13 @@ public struct RecordedState<Feature: ObservedFeature> {
     set { checkers.views[0].phoneState = newValue }
   }
 
-  mutating func see(_ seen: Observation<Feature>) {
+  package mutating func see(_ seen: Observation<Feature>) {
     checkers.see(seen)
     watch?(seen, phoneState)
   }
 
   /// Records the answer to a pending request.
-  mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
+  package mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
 }
 
 /// A real run whose journal is replayed to the checkers of the simulator.

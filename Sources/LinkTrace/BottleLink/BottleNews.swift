@@ -1,6 +1,7 @@
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastLinkChecks
+public import HoldfastBottleChecks
 import HoldfastBottleData
 
 extension BottleFeature: TracedFeature {

@@ -1,6 +1,7 @@
 import HoldfastBottleLink
 import HoldfastCore
 public import HoldfastLinkChecks
+public import HoldfastBottleChecks
 import HoldfastBottleData
 
 extension BottleFeature {

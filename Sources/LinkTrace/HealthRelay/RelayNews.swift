@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealthRelay
 public import HoldfastLinkChecks
+public import HoldfastRelayChecks
 
 extension RelayFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

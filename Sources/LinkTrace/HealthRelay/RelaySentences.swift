@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealthRelay
 public import HoldfastLinkChecks
+public import HoldfastRelayChecks
 
 extension RelayFeature {
   public static func sentence(of effect: Effect) -> String? {

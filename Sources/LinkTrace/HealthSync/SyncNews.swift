@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealthSync
 public import HoldfastLinkChecks
+public import HoldfastSyncChecks
 import HoldfastSyncData
 import HoldfastUploads
 

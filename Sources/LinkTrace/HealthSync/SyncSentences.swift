@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHealthSync
 public import HoldfastLinkChecks
+public import HoldfastSyncChecks
 
 extension SyncFeature {
   public static func sentence(of effect: Effect) -> String? {

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHeldSocket
 public import HoldfastLinkChecks
+public import HoldfastHeldChecks
 
 extension HeldFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastHeldSocket
 public import HoldfastLinkChecks
+public import HoldfastHeldChecks
 
 extension HeldFeature {
   public static func sentence(of input: Input) -> String? {

@@ -1,6 +1,7 @@
 import HoldfastCore
 public import HoldfastMessageStream
 public import HoldfastLinkChecks
+public import HoldfastMessageChecks
 import HoldfastMessageData
 
 extension StreamFeature: TracedFeature {

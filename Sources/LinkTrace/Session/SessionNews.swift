@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastSession
 public import HoldfastLinkChecks
+public import HoldfastSessionChecks
 import HoldfastSessionData
 
 extension SessionsFeature: TracedFeature {

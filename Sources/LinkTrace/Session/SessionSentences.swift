@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastSession
 import HoldfastSessionData
 public import HoldfastLinkChecks
+public import HoldfastSessionChecks
 
 extension SessionsFeature {
   public static func sentence(of input: Input) -> String? {

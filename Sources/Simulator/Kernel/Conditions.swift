@@ -1,13 +1,16 @@
 /// The faults in effect on one host, derived from the planned events in progress.
-struct Conditions: Equatable {
+public struct Conditions: Equatable {
   // The network.
-  var isHole = false
-  var isUnreachable = false
+  /// Whether packets vanish without a report.
+  public var isHole = false
+  /// Whether the device reports that it has no network.
+  public var isUnreachable = false
   /// Whether each connection is reset some seconds after it opens.
   var isFlapping = false
   /// Whether each connection opens slowly and is reset before it is considered stable.
   var isWavering = false
-  var portal: Portal?
+  /// The login page that responds in place of the server; `nil` if there is none.
+  public var portal: Portal?
   /// The reason why dialing fails.
   var blockedReason: DialObstacle?
   var bandwidth: Int64
@@ -16,18 +19,23 @@ struct Conditions: Equatable {
   var upgradeStatus: Int?
   /// The `Retry-After` value that the server sends when it refuses an upgrade.
   var retryAfter: Duration?
-  var storeDelay = Duration.zero
+  /// The time that the store of a server takes for a change.
+  public var storeDelay = Duration.zero
   // A phone.
-  var isInBackground = false
-  var isKilled = false
-  var disk = Disk.works
+  /// Whether the app is in the background.
+  public var isInBackground = false
+  /// Whether the app stays killed.
+  public var isKilled = false
+  /// The state of the disk.
+  public var disk = Disk.works
 
   /// A login page that responds in place of the server, and whether the device detects it.
-  enum Portal {
+  public enum Portal {
     case known, unknown
   }
 
-  enum Disk {
+  /// The ways in which a disk responds: at once, with the error of a full or of a locked disk, or late.
+  public enum Disk {
     case works, full, locked, slow
   }
 
@@ -36,7 +44,7 @@ struct Conditions: Equatable {
   }
 
   /// Applies the fault of a planned event that is in progress.
-  mutating func add<Own>(_ eventKind: CommonEventKind, of event: PlannedEvent<Own>) {
+  public mutating func add<Own>(_ eventKind: CommonEventKind, of event: PlannedEvent<Own>) {
     switch eventKind {
     case .background, .suspend: isInBackground = true
     case .kill: isKilled = true

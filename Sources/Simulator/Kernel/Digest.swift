@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastLinkChecks
+public import HoldfastLinkChecks
 
 /// A hash of all events of a run, in order. Equal runs have equal hashes on every machine.
 ///
@@ -42,7 +42,7 @@ public struct Digest: Sendable {
     for byte in text.utf8 { mix(UInt64(byte)) }
   }
 
-  mutating func note<Feature: SimulatedFeature>(
+  public mutating func note<Feature: SimulatedFeature>(
     _ seen: Observation<Feature>, of host: HostID?, at now: Instant
   ) {
     mix(UInt64(bitPattern: now.nanoseconds))
@@ -71,7 +71,7 @@ public struct Digest: Sendable {
   }
 
   /// Mixes in a step of a model: its input, which is `nil` for a tick, and its effects.
-  mutating func note<Feature: SimulatedFeature>(
+  public mutating func note<Feature: SimulatedFeature>(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     of feature: Feature.Type, at now: Instant
   ) {

@@ -1,11 +1,11 @@
-import HoldfastCore
+public import HoldfastCore
 import HoldfastLinkChecks
 
 /// A queue of future events, ordered by time. Events with equal times are ordered by insertion.
 ///
 /// A binary heap of small keys refers to the slots that hold the events. Adding or removing an
 /// event takes O(log n) time.
-struct EventQueue<Event> {
+public struct EventQueue<Event> {
   private struct Key {
     var at: Int64
     var order: UInt64
@@ -21,10 +21,13 @@ struct EventQueue<Event> {
   private var free: [Int] = []
   private var order: UInt64 = 0
 
-  /// The time of the earliest event.
-  var next: Instant? { heap.first.map { Instant(nanoseconds: $0.at) } }
+  /// Creates an empty queue.
+  public init() {}
 
-  mutating func add(_ event: consuming Event, at time: Instant) {
+  /// The time of the earliest event.
+  public var next: Instant? { heap.first.map { Instant(nanoseconds: $0.at) } }
+
+  public mutating func add(_ event: consuming Event, at time: Instant) {
     order += 1
     let slot: Int
     if let reused = free.popLast() {
@@ -38,7 +41,8 @@ struct EventQueue<Event> {
     rise()
   }
 
-  mutating func pop() -> Event? {
+  /// Removes and returns the earliest event; `nil` if the queue is empty.
+  public mutating func pop() -> Event? {
     guard let first = heap.first else { return nil }
     let last = heap.removeLast()
     if !heap.isEmpty {

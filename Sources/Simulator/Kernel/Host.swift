@@ -1,45 +1,48 @@
-import HoldfastCore
+public import HoldfastCore
 import HoldfastLinkChecks
 
 /// The state of a host that every world needs: a process, a clock, a disk and a network uplink.
-struct Host<Feature: SimulatedFeature> {
+public struct Host<Feature: SimulatedFeature> {
   let id: HostID
-  var process = Process.dead
+  /// Whether the process runs.
+  public var process = Process.dead
   /// The number of the current run of the process, from 1. Scheduled events of earlier runs are
   /// dropped.
-  var run = 0
-  var conditions: Conditions
+  public var run = 0
+  /// The faults in effect.
+  public var conditions: Conditions
   /// The device state that was reported to the app in this run.
-  var reported = ReportedState()
+  public var reported = ReportedState()
   /// The moment at which a pending kill takes effect; `nil` if no kill is pending.
-  var pendingKill: PendingKill?
+  public var pendingKill: PendingKill?
   /// Events from the disk that arrived while the process was suspended.
   var held: [Feature.ScheduledEvent] = []
   /// The total time for which the process was suspended. Some clocks stop during suspension.
   var slept = Duration.zero
   var suspendedAt = Instant.zero
   /// The offset of the wall clock after it was set.
-  var wallOffset = Duration.zero
+  public var wallOffset = Duration.zero
   /// The number of pending calls, to the disk or elsewhere, that a scheduled event will answer.
-  var calls = 0
+  public var calls = 0
   /// Changes that the disk is writing. A kill comes before or after a change becomes durable, but
   /// not in between.
-  var writing: [(number: UInt64, scheduled: Feature.ScheduledEvent)] = []
+  public var writing: [(number: UInt64, scheduled: Feature.ScheduledEvent)] = []
   /// The indices of planned events that prevent the process from running.
-  var downs: [Int] = []
+  public var downs: [Int] = []
   /// The indices of planned events for which the system suspends the process.
-  var suspending: [Int] = []
+  public var suspending: [Int] = []
   /// The time until which the system lets the process run before it suspends the process again.
   var runsUntil = Instant.zero
   /// The indices of sleep events that the device has reported.
-  var dozing: [Int] = []
+  public var dozing: [Int] = []
   /// The index of the deploy event whose drain is in progress.
-  var draining: Int?
+  public var draining: Int?
   /// Whether the host has credentials, as far as it knows.
-  var isSignedIn = true
+  public var isSignedIn = true
   /// The host's access to the network.
-  var network = Uplink()
-  var generator: RandomSource
+  public var network = Uplink()
+  /// The random source of the host.
+  public var generator: RandomSource
 
   init(_ id: HostID, networkConditions: NetworkConditions, generator: RandomSource) {
     self.id = id
@@ -47,14 +50,15 @@ struct Host<Feature: SimulatedFeature> {
     conditions = Conditions(networkConditions)
   }
 
-  var isRunning: Bool { process == .running }
+  public var isRunning: Bool { process == .running }
 
-  enum Process {
+  /// The states of a process.
+  public enum Process {
     case running, suspended, dead
   }
 
   /// The moment at which a kill takes effect.
-  enum PendingKill {
+  public enum PendingKill {
     /// Between two effects of the next step.
     case step
     /// After a change has become durable, and before the process receives the result.
@@ -62,8 +66,9 @@ struct Host<Feature: SimulatedFeature> {
   }
 
   /// The device state that was reported to an app.
-  struct ReportedState {
-    var lifecycle: AppLifecycle?
+  public struct ReportedState {
+    /// The lifecycle state; `nil` before the first report.
+    public var lifecycle: AppLifecycle?
     var reachability: Reachability?
 
     var isReachable: Bool {
@@ -73,7 +78,7 @@ struct Host<Feature: SimulatedFeature> {
 }
 
 /// A host's access to the network.
-struct Uplink {
+public struct Uplink {
   /// The number of the current network path; a handover increments it.
   var path = 1
   /// Whether the pooled connections have died silently. The pool is dropped when the device reports
@@ -83,6 +88,7 @@ struct Uplink {
   /// The time until which nothing passes. Bytes sent on a connection in the meantime are delayed.
   var holeUntil = Instant.zero
   /// The time at which all bytes sent so far have left, if bandwidth is limited.
-  var upFree = Instant.zero
-  var downFree = Instant.zero
+  public var upFree = Instant.zero
+  /// The same for the bytes that are received.
+  public var downFree = Instant.zero
 }

@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastLinkChecks
+public import HoldfastLinkChecks
 
 /// The part of a world's state that all features share: virtual time, hosts, traffic and records.
 ///
@@ -7,34 +7,41 @@ import HoldfastLinkChecks
 /// deadlines. All randomness derives from the plan's seed. The operations on this state are in
 /// extensions of `SimulatedWorld`. The type is noncopyable because a copy would retain everything
 /// that it holds.
-struct Kernel<Feature: SimulatedFeature>: ~Copyable {
-  let plan: WorldPlan<Feature>
-  let setup: RunSetup<Feature>
-  var now = Instant.zero
-  var queue = EventQueue<KernelEvent<Feature>>()
+public struct Kernel<Feature: SimulatedFeature>: ~Copyable {
+  /// The plan of the run.
+  public let plan: WorldPlan<Feature>
+  /// The policy and the deliberate defect.
+  public let setup: RunSetup<Feature>
+  public var now = Instant.zero
+  /// The scheduled events.
+  public var queue = EventQueue<KernelEvent<Feature>>()
   /// The network conditions. They are good once calm has begun.
-  var networkConditions: NetworkConditions
+  public var networkConditions: NetworkConditions
   /// The indices of the planned events in progress, in the order in which they began.
-  var active: [Int] = []
+  public var active: [Int] = []
   /// All hosts: phones first, then the other hosts by kind.
-  var hosts: [Host<Feature>]
+  public var hosts: [Host<Feature>]
   /// The IDs of all hosts, and of the phones.
   let ids: [HostID]
-  let phones: [HostID]
-  var lines: [Line<Feature>] = []
-  var exchanges: [Exchange<Feature>] = []
+  /// The IDs of the phones.
+  public let phones: [HostID]
+  /// The connections that either end still holds.
+  public var lines: [Line<Feature>] = []
+  /// The requests that await their responses.
+  public var exchanges: [Exchange<Feature>] = []
   var lastNumber: TrafficID = 0
   var lastWrite: UInt64 = 0
   /// The random sources of the network and of late callbacks.
-  var generator: RandomSource
-  var callbacks: RandomSource
+  public var generator: RandomSource
+  /// The random source of late callbacks.
+  public var callbacks: RandomSource
   /// The seams between the models and the world, one for each phone.
   var seams: [LinkSeam<Feature.Model>]
   /// The state of each phone, and the checkers.
-  var checkers = CheckerSet<Feature>()
+  public var checkers = CheckerSet<Feature>()
   /// The checkers that need to know the world around the phones.
   var worldCheckers = Feature.WorldCheckers()
-  var counts = RunCounts<Feature.Counter>()
+  public var counts = RunCounts<Feature.Counter>()
   var digest = Digest()
   /// Findings that the world itself makes, in addition to those of its checkers.
   var findings: [Finding] = []
@@ -45,7 +52,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// The invariants that have been broken so far. Each is reported once.
   private var broken: Set<String> = []
   private var checks: UInt64 = 0
-  var isAborted = false
+  /// Whether the run has ended early, since it exceeds its pace.
+  public var isAborted = false
   let watch: RunWatch<Feature>?
   /// A field that makes the type address-only.
   ///
@@ -54,7 +62,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   private let isAddressOnly: any Sendable = true
 
   /// Creates a world that has not begun.
-  init(
+  public init(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature>, watch: RunWatch<Feature>?
   ) {
     let kinds = Feature.hosts(plan.numbers)
@@ -83,16 +91,16 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   }
 
   /// The feature's state of the first phone, which the checkers use.
-  var own: Feature.State {
+  public var own: Feature.State {
     get { checkers.views[0].phoneState.own }
     set { checkers.views[0].phoneState.own = newValue }
   }
 
   /// The policy that the models follow, including the changes that a defect makes.
-  var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
+  public var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
 
   /// Returns the host with the given kind and index.
-  func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
+  public func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
     guard let host = hosts.first(where: { $0.id.kind == kind && $0.id.index == index }) else {
       preconditionFailure("the world has no \(kind.rawValue) \(index)")
     }
@@ -102,7 +110,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   // Clocks.
 
   /// The time that every wall clock shows when a run begins.
-  static var wallBase: Timestamp { RunClock.start }
+  public static var wallBase: Timestamp { RunClock.start }
 
   // Time.
 
@@ -147,18 +155,18 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   ///
   /// Every 64th check is thorough. If the run is watched, all checks are thorough, so that a trace
   /// names the step that broke an invariant.
-  mutating func depthOfCheck() -> InvariantCheck.Depth {
+  public mutating func depthOfCheck() -> InvariantCheck.Depth {
     checks += 1
     return watch != nil || checks.isMultiple(of: 64) ? .thorough : .quick
   }
 
   /// Reports the invariants that a machine's last step broke.
-  mutating func examine(_ machine: inout some Machine) {
+  public mutating func examine(_ machine: inout some Machine) {
     report(machine.brokenInvariants(depthOfCheck()))
   }
 
   /// Reports the invariants that a machine broke. Each is reported once per run.
-  mutating func report(_ names: [String]) {
+  public mutating func report(_ names: [String]) {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
   }
 
@@ -184,23 +192,25 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   // The queue.
 
-  mutating func add(_ event: consuming KernelEvent<Feature>, after wait: Duration) {
+  public mutating func add(_ event: consuming KernelEvent<Feature>, after wait: Duration) {
     queue.add(event, at: now.advanced(by: wait))
   }
 
   /// Schedules an event for a host. The event is dropped if the current run of the host ends first.
-  mutating func later(_ scheduled: Feature.ScheduledEvent, on host: HostID, after wait: Duration) {
+  public mutating func later(
+    _ scheduled: Feature.ScheduledEvent, on host: HostID, after wait: Duration
+  ) {
     add(.scheduled(host, run: hosts[host.slot].run, scheduled), after: wait)
   }
 
   /// Schedules an event that does not depend on any host.
-  mutating func later(_ scheduled: Feature.ScheduledEvent, after wait: Duration) {
+  public mutating func later(_ scheduled: Feature.ScheduledEvent, after wait: Duration) {
     add(.scheduled(nil, run: 0, scheduled), after: wait)
   }
 
   /// Schedules an event that answers a call. The event is held while the process is suspended, and
   /// dropped when the process ends.
-  mutating func answerLater(
+  public mutating func answerLater(
     _ scheduled: Feature.ScheduledEvent, to host: HostID, after wait: Duration
   ) {
     hosts[host.slot].calls += 1
@@ -209,20 +219,21 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   // The network.
 
-  mutating func newNumber() -> TrafficID {
+  /// Returns a number that no other line and no other request has.
+  public mutating func newNumber() -> TrafficID {
     lastNumber += 1
     return lastNumber
   }
 
   /// Returns the delay of one transmission in one direction.
-  mutating func delay() -> Duration {
+  public mutating func delay() -> Duration {
     networkConditions.delay + generator.duration(below: networkConditions.jitter)
   }
 
   /// Returns the time of a round trip.
-  mutating func roundTrip() -> Duration { delay() + delay() }
+  public mutating func roundTrip() -> Duration { delay() + delay() }
 
-  mutating func happens(_ share: Double) -> Bool { share > 0 && generator.unit() < share }
+  public mutating func happens(_ share: Double) -> Bool { share > 0 && generator.unit() < share }
 
   /// Returns the time at which the last of some bytes has left, after the phone's earlier traffic.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
@@ -247,7 +258,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   // Observations and findings.
 
-  mutating func find(_ kind: Finding.Kind, _ detail: String) {
+  /// Reports that a guarantee is broken.
+  public mutating func find(_ kind: Finding.Kind, _ detail: String) {
     findings.append(Finding(kind, at: now, detail))
   }
 
@@ -266,7 +278,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   }
 
   /// Records an observation that is not a step.
-  mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
+  public mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
     Feature.observe(seen, of: phone?.index, &checkers)
     checkers.views[phone?.index ?? 0].handle(seen, &worldCheckers)
@@ -340,7 +352,7 @@ extension String {
   ///
   /// This is 40 times as fast as `String(repeating:count:)`, which appends the characters one by
   /// one.
-  init(of character: Unicode.Scalar, count: Int) {
+  public init(of character: Unicode.Scalar, count: Int) {
     self.init(decoding: [UInt8](repeating: UInt8(ascii: character), count: count), as: UTF8.self)
   }
 }

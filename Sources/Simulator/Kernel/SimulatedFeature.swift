@@ -88,15 +88,6 @@ public protocol RunCounter: RawRepresentable<String>, CaseIterable, Sendable, Ha
   var label: String { get }
 }
 
-/// The list of all worlds. The command line, `make sim` and `make nightly` iterate over it.
-public enum Worlds {
-  /// The worlds, one line each.
-  public static let all: [any SimulatedFeature.Type] = [
-    StreamFeature.self, RelayFeature.self, HeldFeature.self, SessionsFeature.self,
-    SyncFeature.self, BottleFeature.self,
-  ]
-}
-
 /// An empty value. It is the default content of upgrade requests and exchanges.
 public struct Nothing: Sendable, Equatable {
   public init() {}

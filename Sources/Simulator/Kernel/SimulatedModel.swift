@@ -27,8 +27,8 @@ extension LinkClient {
 
 /// The part of a model's state that checkers use.
 struct Glance {
-  var status: LinkStatus
-  var deadline: Instant?
+  public var status: LinkStatus
+  public var deadline: Instant?
   var current: AttemptID?
   var queued: AttemptID?
   var wait: RetryWait?

@@ -1,5 +1,5 @@
-import HoldfastCore
-import HoldfastLinkChecks
+public import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A world of one feature: the kernel, the models on its phones, and the actual rules of its
 /// servers.
@@ -8,7 +8,7 @@ import HoldfastLinkChecks
 /// operations. `play()` runs a world: servers boot, `prepare()` sets up their data, phones are
 /// launched, and the events of the plan take place. Then the calm phase begins, and `heal()` waits
 /// until everything is complete.
-protocol SimulatedWorld: ~Copyable {
+public protocol SimulatedWorld: ~Copyable {
   associatedtype Feature: SimulatedFeature
   associatedtype Client: LinkClient
   where Client.Input == Feature.Model.Input, Client.Effect == Feature.Model.Effect
@@ -97,6 +97,7 @@ protocol SimulatedWorld: ~Copyable {
   static func impose(_ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions)
   mutating func begin(
     _ eventKind: Feature.EventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int)
+  /// Takes back what `begin` changed outside of the conditions.
   mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int)
   /// Sets up the servers' data before the run begins.
   mutating func prepare()
@@ -119,34 +120,37 @@ protocol SimulatedWorld: ~Copyable {
 }
 
 extension SimulatedWorld where Self: ~Copyable {
-  typealias Seen = Observation<Feature>
+  /// An observation of this world.
+  public typealias Seen = Observation<Feature>
 
-  mutating func ended(_ host: HostID) {}
-  mutating func stepped(
+  public mutating func ended(_ host: HostID) {}
+  public mutating func stepped(
     _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID
   ) {}
   mutating func altered(_ input: Feature.Input, of phone: HostID) -> [Feature.Input] { [input] }
   mutating func altered(_ effect: Feature.Effect, of phone: HostID) -> [Feature.Effect] {
     [effect]
   }
-  func mayComeTwice(_ question: Feature.Question) -> Bool { true }
-  func repeated(
+  public func mayComeTwice(_ question: Feature.Question) -> Bool { true }
+  public func repeated(
     _ question: Feature.Question, after reply: Feature.Reply, of host: HostID
   ) -> Feature.Question? { nil }
-  static func impose(_ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions) {}
-  mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int) {}
-  mutating func prepare() {}
-  mutating func prepareCalm() {}
-  func keepsLastWrites(_ host: HostID) -> Bool { true }
-  mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {}
+  public static func impose(
+    _ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions
+  ) {}
+  public mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int) {}
+  public mutating func prepare() {}
+  public mutating func prepareCalm() {}
+  public func keepsLastWrites(_ host: HostID) -> Bool { true }
+  public mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {}
 
-  var now: Instant { kernel.now }
+  public var now: Instant { kernel.now }
 }
 
 // The run.
 extension SimulatedWorld where Self: ~Copyable {
   /// Runs the plan and the calm phase after it.
-  mutating func play() -> RunOutcome<Feature> {
+  public mutating func play() -> RunOutcome<Feature> {
     playPlan()
     kernel.counts.runs = 1
     return kernel.outcome()
@@ -171,7 +175,7 @@ extension SimulatedWorld where Self: ~Copyable {
   ///
   /// - Returns: Whether `isDone` returned true.
   @discardableResult
-  mutating func run(until end: Instant, _ isDone: (borrowing Self) -> Bool = { _ in false })
+  public mutating func run(until end: Instant, _ isDone: (borrowing Self) -> Bool = { _ in false })
     -> Bool
   {
     if isDone(self) { return true }
@@ -249,7 +253,7 @@ extension SimulatedWorld where Self: ~Copyable {
   ///
   /// - Parameter phone: The phone that the observation concerns; `nil` if it concerns the whole
   ///   world.
-  mutating func note(_ seen: Seen, of phone: HostID? = nil) {
+  public mutating func note(_ seen: Seen, of phone: HostID? = nil) {
     if let phone {
       kernel.updatePhoneState(phone, isWanted: isWanted(phone))
     } else {
@@ -259,7 +263,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Records a fact that is specific to the feature.
-  mutating func note(_ fact: Feature.Fact) { note(.fact(fact)) }
+  public mutating func note(_ fact: Feature.Fact) { note(.fact(fact)) }
 }
 
 // The model on a phone: its inputs and its effects.
@@ -271,7 +275,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Passes an input to a model, if its process is running.
-  mutating func give(_ input: Feature.Input, to phone: HostID) {
+  public mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.slot].isRunning else { return }
     // The current and the queued attempt after the model's last step.
     let current = kernel.checkers.views[phone.index].phoneState.currentAttempt
@@ -355,7 +359,7 @@ extension SimulatedWorld where Self: ~Copyable {
   // Clocks.
 
   /// Returns a host's wall-clock time. The network conditions specify the drift of a phone's clock.
-  func wall(_ host: HostID) -> Timestamp {
+  public func wall(_ host: HostID) -> Timestamp {
     let rate = host.kind == .phone ? kernel.networkConditions.wallDrift : 0
     let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
     return Timestamp(
@@ -378,26 +382,30 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Returns whether nothing currently passes between a host and the network.
-  func isHole(_ host: HostID) -> Bool {
+  public func isHole(_ host: HostID) -> Bool {
     let host = carrier(of: host)
     return kernel.hosts[host.slot].conditions.isHole
       || now < kernel.hosts[host.slot].network.holeUntil
   }
 
-  func line(_ number: TrafficID) -> Int? { kernel.lines.firstIndex { $0.number == number } }
+  public func line(_ number: TrafficID) -> Int? { kernel.lines.firstIndex { $0.number == number } }
 
-  func line(of host: HostID, _ attempt: AttemptID) -> Int? {
+  /// Returns the index of the line of an attempt in the current run of a phone.
+  public func line(of host: HostID, _ attempt: AttemptID) -> Int? {
     kernel.lines.firstIndex {
       $0.attempt == attempt && $0.run == kernel.hosts[host.slot].run && $0.from == host
     }
   }
 
-  func exchange(_ number: TrafficID) -> Int? { kernel.exchanges.firstIndex { $0.number == number } }
+  /// Returns the index of a request that awaits its response.
+  public func exchange(_ number: TrafficID) -> Int? {
+    kernel.exchanges.firstIndex { $0.number == number }
+  }
 
   // Planned events.
 
   /// Returns whether a planned event of the given kind is in progress.
-  func isUnderWay(_ eventKind: Feature.EventKind, on host: HostID? = nil) -> Bool {
+  public func isUnderWay(_ eventKind: Feature.EventKind, on host: HostID? = nil) -> Bool {
     kernel.active.contains {
       let event = kernel.plan.events[$0].event
       return event.eventKind == .own(eventKind)
@@ -406,7 +414,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Returns the hosts that a planned event concerns.
-  func targets(of event: PlannedEvent<Feature.EventKind>) -> [HostID] {
+  public func targets(of event: PlannedEvent<Feature.EventKind>) -> [HostID] {
     let kind = event.kind ?? event.form.host
     return kernel.hosts.map(\.id).filter { $0.kind == kind && event.host ?? $0.index == $0.index }
   }
@@ -415,27 +423,29 @@ extension SimulatedWorld where Self: ~Copyable {
 // Defaults for the parts that most worlds share.
 extension SimulatedWorld where Self: ~Copyable {
   /// The first server.
-  var server: HostID { kernel.host(.backend) }
+  public var server: HostID { kernel.host(.backend) }
 
   /// The feature's state of the first phone, which the checkers use.
-  var own: Feature.State { kernel.own }
+  public var own: Feature.State { kernel.own }
 
   /// Returns a random seed for a process that starts on a host.
-  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.slot].generator.next() }
+  public mutating func newSeed(_ host: HostID) -> UInt64 {
+    kernel.hosts[host.slot].generator.next()
+  }
 
   /// Closes all connections with code 1001.
-  mutating func drain(_ server: HostID, within time: Duration) {
+  public mutating func drain(_ server: HostID, within time: Duration) {
     for line in kernel.lines where line.serverHolds && line.to == server {
       serverCloses(line.number, code: 1001, reason: "")
     }
     drained(server)
   }
 
-  func deadline(of host: HostID) -> Instant? { nil }
-  mutating func tick(_ host: HostID) {}
+  public func deadline(of host: HostID) -> Instant? { nil }
+  public mutating func tick(_ host: HostID) {}
   mutating func reportAppState(_ phone: HostID, isFirst: Bool) {}
   mutating func look(_ phone: HostID) {}
-  mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
+  public mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
   mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
     .ScheduledEvent?
   { nil }
@@ -447,7 +457,7 @@ extension SimulatedWorld where Self: ~Copyable {
 extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
   /// Returns whether the app is in the foreground and the user wants the link, according to the
   /// reports to the model.
-  func isWanted(_ phone: HostID) -> Bool {
+  public func isWanted(_ phone: HostID) -> Bool {
     kernel.hosts[phone.slot].reported.lifecycle == .foreground
       && clients[phone.index].link.isWanted
   }
@@ -456,32 +466,32 @@ extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
 // Defaults for a world without exchanges.
 extension SimulatedWorld
 where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
-  mutating func requestArrived(_ id: TrafficID, _ question: Nothing, at server: HostID) {}
-  func refusal(_ status: Int) -> Nothing { Nothing() }
-  func bytes(of nothing: Nothing) -> Int { 0 }
-  mutating func answered(
+  public mutating func requestArrived(_ id: TrafficID, _ question: Nothing, at server: HostID) {}
+  public func refusal(_ status: Int) -> Nothing { Nothing() }
+  public func bytes(of nothing: Nothing) -> Int { 0 }
+  public mutating func answered(
     _ question: Nothing, _ result: Result<Nothing, LinkFailure>, to host: HostID
   ) {}
 }
 
 // Calm: no more faults occur, and everything must become complete.
 extension SimulatedWorld where Self: ~Copyable {
-  var isComplete: Bool { true }
-  var complaint: String {
+  public var isComplete: Bool { true }
+  public var complaint: String {
     kernel.checkers.views.map { $0.phoneState.status.description + Feature.remains($0.phoneState) }
       .joined(separator: "; ")
   }
-  mutating func tryAgain() {}
-  mutating func happenLast() {}
-  mutating func leave() {}
+  public mutating func tryAgain() {}
+  public mutating func happenLast() {}
+  public mutating func leave() {}
 
-  mutating func heal() {
+  public mutating func heal() {
     becomeWhole()
     finish()
   }
 
   /// Waits until everything is complete, then adds one last event and waits for that too.
-  mutating func becomeWhole() {
+  public mutating func becomeWhole() {
     var isDone = false
     // The limit may move if an attempt that was in progress when calm began is refused.
     while !isDone, let limit = kernel.checkers.wholeBy, now < limit, !kernel.isAborted {
@@ -504,7 +514,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Makes the user stop using the app. Afterwards nothing may be outstanding.
-  mutating func finish() {
+  public mutating func finish() {
     leave()
     run(until: now.advanced(by: .seconds(60)))
   }
@@ -530,7 +540,8 @@ extension SimulatedWorld where Self: ~Copyable {
     reportState()
   }
 
-  mutating func end(_ index: Int) {
+  /// Ends a planned event, and restores what it has changed.
+  public mutating func end(_ index: Int) {
     guard let position = kernel.active.firstIndex(of: index) else { return }
     kernel.active.remove(at: position)
     for host in kernel.hosts.indices {

@@ -1,35 +1,43 @@
-import HoldfastCore
-import HoldfastLinkChecks
+public import HoldfastCore
+public import HoldfastLinkChecks
 
 /// A connection attempt of a phone, and both ends of the socket that it opens.
-struct Line<Feature: SimulatedFeature> {
-  let number: TrafficID
-  let from: HostID
-  let run: Int
+public struct Line<Feature: SimulatedFeature> {
+  /// The number of the line, which no other traffic has.
+  public let number: TrafficID
+  /// The phone.
+  public let from: HostID
+  /// The run of the phone's process.
+  public let run: Int
   let to: HostID
-  let attempt: AttemptID
+  /// The attempt of the phone's link.
+  public let attempt: AttemptID
   /// The content of the phone's upgrade request.
   let hello: Feature.Hello
   /// Whether the phone still uses the socket. If true, the phone has neither closed it nor received
   /// its end.
-  var phoneHolds = true
-  var serverHolds = false
+  public var phoneHolds = true
+  /// Whether the server still uses the socket.
+  public var serverHolds = false
   /// Whether the upgrade request was delayed in transit.
   var isHeldUp = false
   /// The time since which nothing passes, although neither end was notified; `nil` if the line is
   /// not dead.
   var deadSince: Instant?
-  var isOpen = false
+  /// Whether the server has accepted the upgrade.
+  public var isOpen = false
   /// The time at which the last bytes sent to the phone arrive.
-  var downFree = Instant.zero
-  var upFree = Instant.zero
+  public var downFree = Instant.zero
+  /// The time at which the last bytes sent to the server arrive.
+  public var upFree = Instant.zero
   var lastUsed: Instant
 
-  var isDead: Bool { deadSince != nil }
+  /// Whether nothing passes, although neither end was notified.
+  public var isDead: Bool { deadSince != nil }
 }
 
 /// An arrival at the phone's end of a line.
-enum Down<Packet: Sendable> {
+public enum Down<Packet: Sendable> {
   /// The server accepted the upgrade, and its response contained this packet.
   case opened(Packet)
   case packet(Packet)
@@ -41,12 +49,16 @@ enum Down<Packet: Sendable> {
 }
 
 /// A request that awaits its response.
-struct Exchange<Feature: SimulatedFeature> {
-  let number: TrafficID
-  let from: HostID
-  let run: Int
+public struct Exchange<Feature: SimulatedFeature> {
+  /// The number of the request, which no other traffic has.
+  public let number: TrafficID
+  /// The host that sent the request.
+  public let from: HostID
+  /// The run of its process.
+  public let run: Int
   let to: HostID
-  var question: Feature.Question
+  /// The content of the request.
+  public var question: Feature.Question
   /// The caller's time-out.
   let timeLimit: Duration
   /// The time at which the request, or its repetition, was sent.
@@ -54,20 +66,24 @@ struct Exchange<Feature: SimulatedFeature> {
   /// Whether the request was repeated with newer credentials.
   var isSecond = false
   /// Whether the caller has stopped waiting. The server may still carry out the request.
-  var isAbandoned = false
+  public var isAbandoned = false
 }
 
 /// A response in transit to the caller.
-struct Arrival<Feature: SimulatedFeature> {
-  let number: TrafficID
-  let from: HostID
-  let run: Int
-  let question: Feature.Question
+public struct Arrival<Feature: SimulatedFeature> {
+  /// The number of the request.
+  public let number: TrafficID
+  /// The host that sent the request.
+  public let from: HostID
+  /// The run of its process.
+  public let run: Int
+  /// The content of the request.
+  public let question: Feature.Question
   let result: Result<Feature.Reply, LinkFailure>
 }
 
 /// A scheduled event of a world.
-enum KernelEvent<Feature: SimulatedFeature> {
+public enum KernelEvent<Feature: SimulatedFeature> {
   // The plan.
   case begins(Int)
   case ends(Int)

@@ -16,7 +16,7 @@ public struct NoCheckers<Feature: SimulatedFeature>: FeatureCheckers {
 
 extension PhoneView {
   /// Passes a step of the phone's model to checkers of the world.
-  mutating func stepped<Checkers: FeatureCheckers>(
+  public mutating func stepped<Checkers: FeatureCheckers>(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect], _ checkers: inout Checkers
   ) where Checkers.Feature == Feature {
     checkers.stepped(input, isLate: isLate, effects, phoneState)

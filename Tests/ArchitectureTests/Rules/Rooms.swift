@@ -19,7 +19,7 @@ extension Rules {
   /// The manifest and the fuzz targets are such files too, but they are not under `Sources`.
   static let lists = [
     "Sources/Core/Policy/Presets.swift",
-    "Sources/Simulator/Kernel/SimulatedFeature.swift",
+    "Sources/Simulator/Worlds/Worlds.swift",
     "Sources/Tools/Backend/BackendConfiguration.swift",
     "Sources/Adapters/StorePostgreSQL/Migrations.swift",
     "Sources/Adapters/StoreSQLite/Moves/SQLiteStores.swift",

@@ -4,7 +4,10 @@ import HoldfastMessageStream
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastMessageChecks
+@testable import HoldfastMessageWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the stream and link checkers for findings that no deliberate defect causes.
 ///

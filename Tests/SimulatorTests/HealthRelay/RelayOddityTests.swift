@@ -4,7 +4,10 @@ import HoldfastRelayServer
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastRelayChecks
+@testable import HoldfastRelayWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the effects that each fault has in the relay's world.
 struct RelayOddityTests {

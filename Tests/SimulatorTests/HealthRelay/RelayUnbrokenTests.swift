@@ -5,7 +5,10 @@ import HoldfastRelayData
 import Testing
 
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastRelayChecks
+@testable import HoldfastRelayWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 
 /// Tests of the relay's checkers for findings that no deliberate defect causes.
 struct RelayUnbrokenTests {

@@ -3,6 +3,7 @@ import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastHealth
 import HoldfastLinkChecks
+import HoldfastRelayChecks
 import HoldfastWorlds
 import HoldfastRelayData
 import HoldfastRelayServer

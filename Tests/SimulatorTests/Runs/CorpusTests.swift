@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 import Testing

@@ -1,6 +1,9 @@
 import HoldfastCore
 @testable import HoldfastLinkChecks
-@testable import HoldfastWorlds
+@testable import HoldfastMessageChecks
+@testable import HoldfastMessageWorld
+@testable import HoldfastWorldKernel
+import HoldfastWorlds
 import HoldfastMessageData
 import HoldfastMessageStream
 import Testing

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 import HoldfastWorlds
 import HoldfastMessageStream
 import Testing

@@ -9,6 +9,12 @@ import HoldfastMessageStream
 import HoldfastSession
 import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastBottleChecks
+import HoldfastHeldChecks
+import HoldfastMessageChecks
+import HoldfastRelayChecks
+import HoldfastSessionChecks
+import HoldfastSyncChecks
 
 /// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {

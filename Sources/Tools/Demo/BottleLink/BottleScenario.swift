@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastBottleChecks
 
 #if canImport(Glibc)
   import Glibc

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastLinkTrace
 import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastRelayChecks
 
 /// A phone in the lab that answers an assistant from its health data.
 actor AssistantLab: LabFeature {

@@ -2,6 +2,8 @@ import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastMessageChecks
+import HoldfastSyncChecks
 
 /// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///

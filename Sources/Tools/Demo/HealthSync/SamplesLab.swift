@@ -3,6 +3,7 @@ import HoldfastCore
 import HoldfastOwnerFiles
 import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastSyncChecks
 
 /// A phone in the lab that uploads its health samples. New ones come from an export that is replaced.
 actor SamplesLab: LabFeature {

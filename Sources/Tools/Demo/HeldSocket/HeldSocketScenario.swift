@@ -3,6 +3,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastHeldChecks
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: DemoScenario {

@@ -4,6 +4,7 @@ import HoldfastOwnerFiles
 import HoldfastTestKit
 import HoldfastMessageData
 import HoldfastLinkChecks
+import HoldfastMessageChecks
 
 /// The messages of a shop in the lab: the app that follows them, and two customers who write.
 actor MessagesLab: LabFeature {

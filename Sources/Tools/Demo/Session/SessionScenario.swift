@@ -1,6 +1,7 @@
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastSessionChecks
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///

@@ -60,7 +60,7 @@ func played(
 /// package manager would apply to a Mac and not to a phone.
 func system(_ name: String, _ pkgConfig: String? = nil, apt: String) -> Target {
   .systemLibrary(
-    name: name, path: "Sources/Adapters/System/\(name)", pkgConfig: pkgConfig,
+    name: name, path: "Sources/Base/System/\(name)", pkgConfig: pkgConfig,
     providers: [.apt([apt])])
 }
 
@@ -112,8 +112,8 @@ func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = [
 
 // 1. Pure: values only. No clock, no randomness of their own, no tasks, no Foundation.
 let pure: [Target] = [
-  played("HoldfastCore", at: "Core"),
-  played("HoldfastJSON", at: "JSON", uses: ["HoldfastCore"]),
+  played("HoldfastCore", at: "Base/Core"),
+  played("HoldfastJSON", at: "Base/JSON", uses: ["HoldfastCore"]),
   played("HoldfastUploads", at: "Base/Uploads", uses: ["HoldfastCore", "HoldfastJSON"]),
   played("HoldfastHealthSamples", at: "Health/Samples", uses: ["HoldfastCore"]),
   played(
@@ -131,31 +131,31 @@ let pure: [Target] = [
     ]),
   played("HoldfastSessionData", at: "Session/Data", uses: ["HoldfastCore", "HoldfastJSON"]),
   played("HoldfastBottleData", at: "Bottle/Data", uses: ["HoldfastCore"]),
-  played("HoldfastFirmware", at: "Firmware"),
+  played("HoldfastFirmware", at: "Bottle/Firmware"),
   played(
-    "HoldfastVirtualBottle", at: "VirtualBottle",
+    "HoldfastVirtualBottle", at: "Bottle/Virtual",
     uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastBottleData"]),
-  library("HoldfastProtocols", at: "Protocols", uses: ["CHoldfastZlib"]),
+  library("HoldfastProtocols", at: "Base/Protocols", uses: ["CHoldfastZlib"]),
   // The pages of `Web/built`. No module of an app uses it.
-  played("HoldfastPages", at: "Pages", uses: ["CHoldfastPages"]),
+  played("HoldfastPages", at: "Base/Pages", uses: ["CHoldfastPages"]),
   played(
-    "HoldfastMessageStream", at: "Features/MessageStream",
+    "HoldfastMessageStream", at: "Messages/Phone",
     uses: ["HoldfastCore", "HoldfastMessageData"]),
   played(
-    "HoldfastHealthRelay", at: "Features/HealthRelay",
+    "HoldfastHealthRelay", at: "Health/Relay/Phone",
     uses: ["HoldfastCore", "HoldfastHealth", "HoldfastRelayData"]),
-  played("HoldfastHeldSocket", at: "Features/HeldSocket", uses: ["HoldfastCore"]),
+  played("HoldfastHeldSocket", at: "HeldSocket/Phone", uses: ["HoldfastCore"]),
   library(
-    "HoldfastSessionAudit", at: "Tools/Audit",
+    "HoldfastSessionAudit", at: "Session/Audit",
     uses: ["HoldfastCore", "HoldfastJSON", "HoldfastSessionData"]),
   played(
-    "HoldfastSession", at: "Features/Session",
+    "HoldfastSession", at: "Session/Phone",
     uses: ["HoldfastCore", "HoldfastSessionData"]),
   played(
-    "HoldfastBottleLink", at: "Features/BottleLink",
+    "HoldfastBottleLink", at: "Bottle/Phone",
     uses: ["HoldfastCore", "HoldfastBottleData"]),
   played(
-    "HoldfastHealthSync", at: "Features/HealthSync",
+    "HoldfastHealthSync", at: "Health/Sync/Phone",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastSyncData",
       "HoldfastHealthSamples",
@@ -201,7 +201,7 @@ let pure: [Target] = [
       "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastRelayData",
     ]),
   // What is observed of links, and the checkers that a journal is enough for.
-  played("HoldfastLinkChecks", at: "LinkChecks", uses: ["HoldfastCore"], with: specialized),
+  played("HoldfastLinkChecks", at: "Base/LinkChecks", uses: ["HoldfastCore"], with: specialized),
   played(
     "HoldfastMessageChecks", at: "Messages/Checks",
     uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastMessageData", "HoldfastMessageStream"]),
@@ -285,7 +285,7 @@ let pure: [Target] = [
     ]),
   // Traces of runs, which pictures show.
   played(
-    "HoldfastLinkTrace", at: "LinkTrace",
+    "HoldfastLinkTrace", at: "Tools/LinkTrace",
     uses: [
       "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
       "HoldfastBottleChecks", "HoldfastHeldChecks",
@@ -296,17 +296,17 @@ let pure: [Target] = [
     ]),
   // Traces of simulated runs.
   played(
-    "HoldfastRunTraces", at: "RunTraces",
+    "HoldfastRunTraces", at: "Simulator/Traces",
     uses: ["HoldfastCore", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastWorlds"]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
-  library("HoldfastPorts", at: "Ports", uses: ["HoldfastCore"]),
-  library("HoldfastDriver", at: "Driver", uses: ["HoldfastCore", "HoldfastPorts"]),
+  library("HoldfastPorts", at: "Base/Ports", uses: ["HoldfastCore"]),
+  library("HoldfastDriver", at: "Base/Driver", uses: ["HoldfastCore", "HoldfastPorts"]),
   // The ports of the features.
   library(
-    "HoldfastFeaturePorts", at: "FeaturePorts",
+    "HoldfastFeaturePorts", at: "Base/FeaturePorts",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
       "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
@@ -324,26 +324,26 @@ let adapters: [Target] = [
   system("CHoldfastOpenSSL", "openssl", apt: "libssl-dev"),
   system("CHoldfastArchive", "libarchive", apt: "libarchive-dev"),
   system("CHoldfastSystemd", "libsystemd", apt: "libsystemd-dev"),
-  .target(name: "CHoldfastLinux", path: "Sources/Adapters/System/CHoldfastLinux"),
+  .target(name: "CHoldfastLinux", path: "Sources/Base/System/CHoldfastLinux"),
   // The module map is the target's own, so that other tools find all maps in one place.
   .target(
-    name: "CHoldfastPages", path: "Sources/Adapters/System/CHoldfastPages", publicHeadersPath: "."),
-  library("HoldfastLinuxEvents", at: "Adapters/LinuxEvents", uses: ["CHoldfastLinux"]),
+    name: "CHoldfastPages", path: "Sources/Base/System/CHoldfastPages", publicHeadersPath: "."),
+  library("HoldfastLinuxEvents", at: "Base/Linux/Events", uses: ["CHoldfastLinux"]),
   library(
-    "HoldfastChildProcesses", at: "Adapters/ChildProcesses",
+    "HoldfastChildProcesses", at: "Base/ChildProcesses",
     uses: ["HoldfastCore", "CHoldfastLinux"]),
   // WebSocket over any byte stream.
   library(
-    "HoldfastSocketEngine", at: "Adapters/SocketEngine",
+    "HoldfastSocketEngine", at: "Base/SocketEngine",
     uses: ["HoldfastCore", "HoldfastPorts", "HoldfastProtocols"]),
   library(
-    "HoldfastCurlNetwork", at: "Adapters/CurlNetwork",
+    "HoldfastCurlNetwork", at: "Base/CurlNetwork",
     uses: [
       "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine",
       "CHoldfastCurl", "CHoldfastLinux",
     ]),
   library(
-    "HoldfastSQLiteStores", at: "Adapters/StoreSQLite",
+    "HoldfastSQLiteStores", at: "Stores/SQLite",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
       "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData", "HoldfastServerData",
@@ -351,10 +351,10 @@ let adapters: [Target] = [
       "HoldfastUploads", "HoldfastHealthSamples",
     ]),
   library(
-    "HoldfastNodeBus", at: "Adapters/NodeBus",
+    "HoldfastNodeBus", at: "Server/NodeBus",
     uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastPorts", "HoldfastLinuxEvents"]),
   library(
-    "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
+    "HoldfastPostgreSQLStores", at: "Stores/PostgreSQL",
     uses: [
       "HoldfastCore", "HoldfastMessageData", "HoldfastRelayData",
       "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerData", "HoldfastFeaturePorts",
@@ -362,61 +362,61 @@ let adapters: [Target] = [
       "CHoldfastPostgreSQL", "HoldfastHealthSamples",
     ]),
   library(
-    "HoldfastNATSBus", at: "Adapters/BusNATS",
+    "HoldfastNATSBus", at: "Server/NATSBus",
     uses: [
       "HoldfastCore", "HoldfastPorts", "HoldfastLinuxEvents", "HoldfastNodeBus", "CHoldfastNATS",
     ]),
   library(
-    "HoldfastRadioSocket", at: "Adapters/RadioSocket",
+    "HoldfastRadioSocket", at: "Bottle/RadioSocket",
     uses: ["HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts"]),
   library(
-    "HoldfastBlueZ", at: "Adapters/BluetoothBlueZ",
+    "HoldfastBlueZ", at: "Bottle/BlueZ",
     uses: [
       "HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastLinuxBus",
     ]),
-  library("HoldfastOwnerFiles", at: "Adapters/OwnerFiles", uses: ["HoldfastCore"]),
+  library("HoldfastOwnerFiles", at: "Base/OwnerFiles", uses: ["HoldfastCore"]),
   // Apple's platforms use CryptoKit.
-  library("HoldfastKeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("CHoldfastOpenSSL")),
+  library("HoldfastKeyedHashing", at: "Base/KeyedHashing", uses: onLinux("CHoldfastOpenSSL")),
   library(
-    "HoldfastExportFiles", at: "Adapters/ExportFiles",
+    "HoldfastExportFiles", at: "Health/ExportFiles",
     uses: ["HoldfastHealthSamples", "HoldfastOwnerFiles"]
       + onLinux("CHoldfastArchive")),
   library(
-    "HoldfastNetlink", at: "Adapters/ReachabilityNetlink",
+    "HoldfastNetlink", at: "Base/Linux/Reachability",
     uses: [
       "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "CHoldfastLinux", "HoldfastLinuxEvents",
     ]),
   library(
-    "HoldfastLinuxBus", at: "Adapters/LinuxBus", uses: ["CHoldfastSystemd", "HoldfastLinuxEvents"]),
+    "HoldfastLinuxBus", at: "Base/Linux/Bus", uses: ["CHoldfastSystemd", "HoldfastLinuxEvents"]),
   library(
-    "HoldfastNetworkCost", at: "Adapters/NetworkCost",
+    "HoldfastNetworkCost", at: "Base/Linux/NetworkCost",
     uses: [
       "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastLinuxBus", "HoldfastLinuxEvents",
     ]),
   library(
-    "HoldfastSystemLifecycle", at: "Adapters/LifecycleSystem",
+    "HoldfastSystemLifecycle", at: "Base/Linux/Lifecycle",
     uses: [
       "HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxEvents",
       "HoldfastLinuxBus",
     ]),
   library(
-    "HoldfastDesktopNotifications", at: "Adapters/NotificationsDBus",
+    "HoldfastDesktopNotifications", at: "Base/Linux/Notifications",
     uses: ["HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxBus"]),
   library(
-    "HoldfastAPNs", at: "Adapters/PushAPNs",
+    "HoldfastAPNs", at: "Server/APNs",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastIdentity",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastOpenSSL",
     ]),
   library(
-    "HoldfastPushHook", at: "Adapters/PushHook",
+    "HoldfastPushHook", at: "Server/PushHook",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastChildProcesses",
     ]),
   library(
-    "HoldfastServerSockets", at: "Adapters/ServerSockets",
+    "HoldfastServerSockets", at: "Server/Sockets",
     uses: [
       "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL",
     ]),
@@ -424,35 +424,35 @@ let adapters: [Target] = [
 
 // The ports as calls in and out of a Java virtual machine.
 let javaAdapters: [Target] = [
-  .target(name: "CHoldfastJNI", path: "Sources/Adapters/System/CHoldfastJNI"),
+  .target(name: "CHoldfastJNI", path: "Sources/Base/System/CHoldfastJNI"),
   .target(
     name: "HoldfastJNI", dependencies: ["HoldfastCore", "HoldfastPorts", "CHoldfastJNI"],
-    path: "Sources/Adapters/JNI", exclude: ["Interface"], swiftSettings: strict),
+    path: "Sources/Android/JNI", exclude: ["Interface"], swiftSettings: strict),
 ]
 
 // Adapters of Apple's frameworks. Each file is inside `#if canImport(…)`, so on Linux they are empty
 // unless this package builds its stand-ins.
 let appleAdapters: [Target] = [
   library(
-    "HoldfastAppleNetwork", at: "Adapters/Apple/Network",
+    "HoldfastAppleNetwork", at: "Apple/Network",
     uses: ["HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine"]
       + onStandIns("Network", "Security")),
   library(
-    "HoldfastBackgroundUploads", at: "Adapters/Apple/Uploads",
+    "HoldfastBackgroundUploads", at: "Apple/Uploads",
     uses: [
       "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastUploads",
       "HoldfastSyncData", "HoldfastSocketEngine", "HoldfastAppleNetwork",
     ] + onStandIns("BackgroundSession")),
   library(
-    "HoldfastAppleApp", at: "Adapters/Apple/App",
+    "HoldfastAppleApp", at: "Apple/App",
     uses: ["HoldfastCore", "HoldfastPorts"]
       + onStandIns("UIKit", "BackgroundTasks", "Security", "UserNotifications", "os")),
   library(
-    "HoldfastBluetooth", at: "Adapters/Apple/Bluetooth",
+    "HoldfastBluetooth", at: "Apple/Bluetooth",
     uses: ["HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastBottleData"]
       + onStandIns("CoreBluetooth")),
   library(
-    "HoldfastHealthKit", at: "Adapters/Apple/Health",
+    "HoldfastHealthKit", at: "Apple/Health",
     uses: [
       "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastSyncData",
       "HoldfastHealthSamples",
@@ -573,15 +573,15 @@ let doors: [Target] = [
       + onLinux("HoldfastLab")),
   // Plays seeds of the simulator's worlds on all cores.
   library(
-    "HoldfastSimulator", at: "Simulation",
+    "HoldfastSimulator", at: "Simulator/Simulation",
     uses: [
       "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
       "HoldfastBottleChecks", "HoldfastHeldChecks", "HoldfastCore", "HoldfastLinkChecks",
       "HoldfastWorlds",
     ]),
-  library("HoldfastLab", at: "NetworkLab", uses: ["HoldfastChildProcesses"]),
+  library("HoldfastLab", at: "Tools/NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
-    "HoldfastBackend", at: "Tools/Backend",
+    "HoldfastBackend", at: "Server/Backend",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
       "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerData", "HoldfastServerParts",
@@ -636,7 +636,7 @@ let doors: [Target] = [
       "HoldfastRunTraces",
       "HoldfastOwnerFiles", "HoldfastHealthRelay",
     ],
-    path: "Sources/SimulatorCommand", swiftSettings: strict),
+    path: "Sources/Simulator/Command", swiftSettings: strict),
 ]
 
 // 5. Benchmarks: programs of their own, so that no product contains them.

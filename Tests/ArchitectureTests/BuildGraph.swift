@@ -5,7 +5,7 @@
 struct BuildGraph {
   /// The targets that each target depends on directly.
   private(set) var uses: [String: Set<String>] = [:]
-  /// For each of this package's targets, its folder under `Sources`, such as `Core`.
+  /// For each of this package's targets, its folder under `Sources`, such as `Base/Core`.
   private(set) var folders: [String: String] = [:]
   /// The targets that each product contains.
   private(set) var products: [String: Set<String>] = [:]
@@ -22,8 +22,9 @@ struct BuildGraph {
       for (name, parts) in Self.calls(of: maker, in: text) {
         let used = parts.filter { $0.hasPrefix("uses:") || $0.hasPrefix("dependencies:") }
         uses[name, default: []].formUnion(used.flatMap(Self.literals))
-        let folder = parts.first { $0.hasPrefix("at:") }.flatMap { Self.literals($0).first }
-        folders[name] = folder ?? folders[name]
+        let folder = parts.first { $0.hasPrefix("at:") || $0.hasPrefix("path: \"Sources/") }
+        guard let path = folder.flatMap({ Self.literals($0).first }) else { continue }
+        folders[name] = String(path.trimmingPrefix("Sources/"))
       }
     }
     for maker in Self.productMakers {
@@ -34,7 +35,7 @@ struct BuildGraph {
     }
   }
 
-  /// Returns the folders of the modules that the manifest lists as pure, such as `Sources/Core`.
+  /// Returns the folders of the modules that the manifest lists as pure, such as `Sources/Base/Core`.
   static func pureFolders(in manifest: SourceFile) -> [String] {
     let lines = manifest.lines.drop { !$0.hasPrefix("let pure: ") }.prefix { $0 != "]" }
     return lines.joined(separator: " ").split(separator: "at: \"").dropFirst().compactMap { part in

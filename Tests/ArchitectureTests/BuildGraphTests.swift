@@ -78,26 +78,30 @@ import Testing
     folder.hasSuffix("/Server") || folder.hasPrefix("Server/") && folder != "Server/Data"
   }
 
-  @Test func `features, their data, adapters and the server's rules use no other feature`() throws {
+  @Test func `a module uses the rules of no phone but those of its own feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
-    let features = Set(graph.folders.filter { $0.value.hasPrefix("Features/") }.keys)
-    #expect(features.contains("HoldfastMessageStream"))
+    let phones = graph.folders.filter { $0.value.hasSuffix("/Phone") }
+    #expect(phones.keys.contains("HoldfastMessageStream"))
     for (name, folder) in graph.folders {
-      guard
-        ["Features/", "Adapters/"].contains(where: folder.hasPrefix) || folder.hasSuffix("/Data")
-          || Self.isServers(folder)
-      else { continue }
-      let others = graph.closure(of: [name]).subtracting([name]).intersection(features)
-      #expect(others == [], "\(name)")
+      guard Self.divided.contains(String(folder.prefix { $0 != "/" })) else { continue }
+      let feature = folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex) + "/"
+      let others = phones.filter { !$0.value.hasPrefix(feature) }.keys
+      #expect(graph.closure(of: [name]).intersection(others) == [], "\(name)")
     }
   }
+
+  /// The folders whose modules belong to one feature or to none. Products and tools join features.
+  private static let divided: Set<String> = [
+    "Base", "Messages", "Health", "Session", "Bottle", "HeldSocket", "Assistants", "Server", "Stores",
+    "Apple", "Android",
+  ]
 
   @Test func `no app, no phone's rules and no data use the rules of a server`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let servers = Set(graph.folders.filter { Self.isServers($0.value) }.keys)
     #expect(servers.contains("HoldfastMessageServer") && servers.contains("HoldfastServerParts"))
     let below = graph.folders.filter {
-      $0.value.hasPrefix("Features/") || $0.value.hasSuffix("/Data")
+      $0.value.hasSuffix("/Phone") || $0.value.hasSuffix("/Data")
     }
     for name in below.keys + ["Holdfast", "HoldfastUI", "HoldfastTestKit"] {
       #expect(graph.closure(of: [name]).intersection(servers) == [], "\(name)")

@@ -27,7 +27,7 @@ enum JDK {
 
   /// Compiles the interface and the scripted host into a folder.
   static func compile(to folder: String) async throws {
-    let sources = ["Sources/Adapters/JNI/Interface", "Tests/JavaTests/Scripted"].flatMap { folder in
+    let sources = ["Sources/Android/JNI/Interface", "Tests/JavaTests/Scripted"].flatMap { folder in
       let root = "\(package)/\(folder)"
       return (FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".java") }.map { "\(root)/\($0)" }

@@ -63,7 +63,7 @@ struct JavaTableTests {
     }
   }
 
-  private static let include = "\(JDK.package)/Sources/Adapters/System/CHoldfastJNI/include"
+  private static let include = "\(JDK.package)/Sources/Base/System/CHoldfastJNI/include"
 
   /// Returns the names of a table's functions in our header.
   private func functions(of table: String, in header: String) -> [String] {

@@ -28,7 +28,7 @@ import HoldfastSyncData
       id: UUID128(high: 1, low: 3), shop: try #require(ShopID("bakery")), text: "Rye",
       createdAt: Timestamp(nanoseconds: 0), image: OutboxImage(type: .png, size: 900))
     try check(
-      StreamFeature.self, in: "MessageStream/StreamInput.swift", seeds: 1...2,
+      StreamFeature.self, in: "Messages/Phone/StreamInput.swift", seeds: 1...2,
       inputs: [
         .loadFailed(Self.full), .olderFailed(Self.full), .discard(UUID128(high: 1, low: 2)),
         .commitFailed(CommitID(1), Self.full),
@@ -40,7 +40,7 @@ import HoldfastSyncData
 
   @Test func `a health relay has a sentence for each case`() throws {
     try check(
-      RelayFeature.self, in: "HealthRelay/RelayModel.swift", seeds: 1...2,
+      RelayFeature.self, in: "Health/Relay/Phone/RelayModel.swift", seeds: 1...2,
       inputs: [.resume(Secret("token"))],
       effects: [
         .fail(
@@ -51,7 +51,7 @@ import HoldfastSyncData
   @Test func `a held socket has a sentence for each case`() throws {
     let first = AttemptID(1)
     try check(
-      HeldFeature.self, in: "HeldSocket/SocketModel.swift", seeds: 1...2,
+      HeldFeature.self, in: "HeldSocket/Phone/SocketModel.swift", seeds: 1...2,
       inputs: [
         .makeStanding("key"), .storeFailed(3, detail: "the disk is full"), .credentials(.rejected),
       ],
@@ -63,14 +63,14 @@ import HoldfastSyncData
 
   @Test func `sessions have a sentence for each case`() throws {
     try check(
-      SessionsFeature.self, in: "Session/SessionModel.swift", seeds: 1...2,
+      SessionsFeature.self, in: "Session/Phone/SessionModel.swift", seeds: 1...2,
       inputs: [.reading(AttemptID(1), isPaused: true), .stopUnread],
       effects: [.refreshCredentials])
   }
 
   @Test func `a health sync has a sentence for each case`() throws {
     try check(
-      SyncFeature.self, in: "HealthSync/SyncModel+Input.swift", seeds: 1...2,
+      SyncFeature.self, in: "Health/Sync/Phone/SyncModel+Input.swift", seeds: 1...2,
       inputs: [
         .notFetched(SyncFetchID(1), .locked(detail: "the phone is locked")), .notSplit("b", nil),
       ])
@@ -78,7 +78,7 @@ import HoldfastSyncData
 
   @Test func `a bottle has a sentence for each case`() throws {
     try check(
-      BottleFeature.self, in: "BottleLink/BottleModel.swift", seeds: 1...2,
+      BottleFeature.self, in: "Bottle/Phone/BottleModel.swift", seeds: 1...2,
       inputs: [.uncommitted(1, Self.full)])
   }
 
@@ -105,7 +105,7 @@ import HoldfastSyncData
         }
       }
     }
-    let path = "Sources/Features/" + file
+    let path = "Sources/" + file
     let declared = try ["Input", "Effect"].flatMap { try DeclaredCases.of($0, in: path) }
     #expect(declared.count > 10)
     let missing = Set(declared).subtracting(found.examples.keys)

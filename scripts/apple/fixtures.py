@@ -33,7 +33,7 @@ MANIFESTS = [
     ("let targets = chosen(onAMac(everything))",
      "let targets = chosen(everything.filter { !needLinux.contains($0.name) })",
      "'CHoldfastLinux' required by package"),
-    ('"Ports", uses: ["HoldfastCore"]', '"Ports", uses: ["HoldfastCore", "CHoldfastLinux"]',
+    ('"Base/Ports", uses: ["HoldfastCore"]', '"Base/Ports", uses: ["HoldfastCore", "CHoldfastLinux"]',
      "target 'HoldfastPorts' referenced in product 'HoldfastPorts' could not be found"),
     ('targets: ["HoldfastSocket"]', 'targets: ["HoldfastSocket", "HoldfastLab"]',
      "target 'HoldfastLab' referenced in product 'HoldfastSocket' could not be found"),

@@ -17,7 +17,7 @@ APPLE_STUBS = [
     "ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "os", "Network", "SwiftUI",
 ]
 # The adapters, which are checked even if no product uses them.
-ADAPTERS = "Sources/Adapters/Apple/"
+ADAPTERS = "Sources/Apple/"
 # The first version of Android that Swift's SDK supports: 9, API level 28.
 ANDROID = Platform(
     "android", "x86_64-unknown-linux-android28", "x86_64-unknown-linux-android",

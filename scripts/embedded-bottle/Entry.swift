@@ -1,5 +1,5 @@
 // The functions that a board's program calls; the program owns the memory, the radio and the clock.
-// scripts/embedded compiles this file with Sources/Firmware. The package never does.
+// scripts/embedded compiles this file with Sources/Bottle/Firmware. The package never does.
 /// The flash memory that stores the records.
 struct Flash: RecordStorage {
   let memory: UnsafeMutablePointer<DrinkRecord>

@@ -1,5 +1,5 @@
 // A program for boards and web pages that plays one scripted link and one random link of each
-// preset, and prints their effects. scripts/embedded compiles it with Sources/Core, for Embedded
+// preset, and prints their effects. scripts/embedded compiles it with Sources/Base/Core, for Embedded
 // Swift and for the host, whose outputs must be the same. The package never compiles it.
 
 /// A link with its clock, and a digest of its effects.

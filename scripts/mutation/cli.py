@@ -91,7 +91,7 @@ def modules(text):
     found = []
     for name in text.split(","):
         name = name.rstrip("/")
-        paths = [path for path in (name, "Features/" + name, "Tools/" + name) if any(
+        paths = [path for path in (name, "Base/" + name, name + "/Phone") if any(
             path == module or path.startswith(module + "/") for module in plant.MODULES)]
         if not paths or not os.path.exists(os.path.join(plant.ROOT, plant.folder(paths[0]))):
             raise argparse.ArgumentTypeError(

@@ -14,15 +14,15 @@ TOOLS = os.path.join(ROOT, "scripts", "mutation")
 # The folders below Sources in which mutants are planted, with their targets. Each target is after
 # those that it imports.
 MODULES = {
-    "Core": "HoldfastCore", "JSON": "HoldfastJSON", "Base/Uploads": "HoldfastUploads",
+    "Base/Core": "HoldfastCore", "Base/JSON": "HoldfastJSON", "Base/Uploads": "HoldfastUploads",
     "Health/Samples": "HoldfastHealthSamples", "Health/Data": "HoldfastHealth",
     "Messages/Data": "HoldfastMessageData", "Health/Relay/Data": "HoldfastRelayData",
     "Health/Sync/Data": "HoldfastSyncData", "Session/Data": "HoldfastSessionData",
-    "Bottle/Data": "HoldfastBottleData", "Protocols": "HoldfastProtocols",
-    "Features/MessageStream": "HoldfastMessageStream", "Features/HealthRelay": "HoldfastHealthRelay",
-    "Features/HeldSocket": "HoldfastHeldSocket", "Features/Session": "HoldfastSession",
-    "Features/HealthSync": "HoldfastHealthSync", "Features/BottleLink": "HoldfastBottleLink",
-    "Firmware": "HoldfastFirmware", "Tools/Audit": "HoldfastSessionAudit", "Pages": "HoldfastPages",
+    "Bottle/Data": "HoldfastBottleData", "Base/Protocols": "HoldfastProtocols",
+    "Messages/Phone": "HoldfastMessageStream", "Health/Relay/Phone": "HoldfastHealthRelay",
+    "HeldSocket/Phone": "HoldfastHeldSocket", "Session/Phone": "HoldfastSession",
+    "Health/Sync/Phone": "HoldfastHealthSync", "Bottle/Phone": "HoldfastBottleLink",
+    "Bottle/Firmware": "HoldfastFirmware", "Session/Audit": "HoldfastSessionAudit", "Base/Pages": "HoldfastPages",
     "Server/Data": "HoldfastServerData", "Server/Parts": "HoldfastServerParts",
     "Server/Identity": "HoldfastIdentity", "Messages/Server": "HoldfastMessageServer",
     "Health/Relay/Server": "HoldfastRelayServer", "Health/Sync/Server": "HoldfastSyncServer",
@@ -31,10 +31,10 @@ MODULES = {
 }
 # The only worlds that play a feature. All worlds play the shared modules.
 WORLDS = {
-    "Features/MessageStream": ["message-stream"], "Features/HealthRelay": ["relay"],
-    "Features/HeldSocket": ["held-socket"], "Features/Session": ["session"],
+    "Messages/Phone": ["message-stream"], "Health/Relay/Phone": ["relay"],
+    "HeldSocket/Phone": ["held-socket"], "Session/Phone": ["session"],
     "Session/Data": ["session"], "Session/Server": ["session"],
-    "Features/HealthSync": ["sync"], "Features/BottleLink": ["bottle"], "Firmware": ["bottle"],
+    "Health/Sync/Phone": ["sync"], "Bottle/Phone": ["bottle"], "Bottle/Firmware": ["bottle"],
     "Health/Sync/Data": ["sync"], "Health/Sync/Server": ["sync"], "Bottle/Data": ["bottle"],
 }
 SUITES = [
@@ -46,24 +46,24 @@ SUITES = [
 # The only suites that reach a feature. SimulatorTests are never run: for minutes, most of their
 # tests play the worlds that the simulator plays anyway.
 REACHING = {
-    "Features/MessageStream": ["MessageStreamTests", "FuzzTests", "RandomInputTests"],
-    "Features/HealthRelay": ["HealthRelayTests", "RandomInputTests"],
-    "Features/HeldSocket": ["HeldSocketTests", "FuzzTests", "RandomInputTests"],
-    "Features/Session": ["SessionTests", "RandomInputTests"],
+    "Messages/Phone": ["MessageStreamTests", "FuzzTests", "RandomInputTests"],
+    "Health/Relay/Phone": ["HealthRelayTests", "RandomInputTests"],
+    "HeldSocket/Phone": ["HeldSocketTests", "FuzzTests", "RandomInputTests"],
+    "Session/Phone": ["SessionTests", "RandomInputTests"],
     "Session/Data": [
         "WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
         "RandomInputTests"],
     "Session/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
-    "Features/HealthSync": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
+    "Health/Sync/Phone": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
     "Health/Sync/Data": [
         "WireTests", "StorageTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests",
         "RandomInputTests"],
     "Health/Sync/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
-    "Features/BottleLink": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Bottle/Phone": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Bottle/Data": [
         "WireTests", "StorageTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
-    "Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
-    "Tools/Audit": ["AuditTests"],
+    "Bottle/Firmware": ["FirmwareTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],
+    "Session/Audit": ["AuditTests"],
 }
 SWIFT = os.environ.get("SWIFT", "swift")
 
@@ -189,7 +189,7 @@ class Package:
     def world(self):
         """Returns a hash of everything that the simulator's results depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
-            "Sources/LinkChecks", "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
+            "Sources/Base/LinkChecks", "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
             "scripts/mutation/switch", *sorted(path for name in ("Checks", "World") for path in glob.glob(
                 f"Sources/**/{name}", root_dir=ROOT, recursive=True))]) + self.part + ("" if self.plays else "-suites")
         return self.state

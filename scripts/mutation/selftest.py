@@ -286,12 +286,12 @@ def sieves():
     """Checks that mutants that do not compile are left out and remembered, and that others in the
     same place stay."""
     folder = tempfile.mkdtemp()
-    file = "Sources/Core/Time.swift"
+    file = "Sources/Base/Core/Time.swift"
     plant.write(os.path.join(folder, file), UNFIT.encode())
     shutil.copy(os.path.join(plant.ROOT, "Package.swift"), folder)
     checks = []
     for _ in range(2):
-        found = sieve.Sieve(folder, folder, {"Core": "HoldfastCore"})
+        found = sieve.Sieve(folder, folder, {"Base/Core": "HoldfastCore"})
         found.run([file], checks.append)
     rows = plant.plant(folder, os.path.join(folder, "copy"), [file], found.dropped())
     shutil.rmtree(folder)
@@ -319,11 +319,11 @@ def adds_up():
             return self.entries.get(key, (None, None))[1]
 
     rows = [
-        {"number": number, "key": key, "file": "Sources/Core/A.swift", "line": 1, "kind": "k",
+        {"number": number, "key": key, "file": "Sources/Base/Core/A.swift", "line": 1, "kind": "k",
          "scope": "f", "before": "x", "after": "y", "isPlanted": key != "f"}
         for number, key in enumerate("abcdef", 1)]
     sums, survivors = report.add_up(rows, Known())
-    own = vars(sums["Core"])
+    own = vars(sums["Base/Core"])
     expected = {"mutants": 6, "uncompiled": 1, "tried": 4, "implied": 0, "simulator": 1,
                 "both": 2, "reached": 3, "unreached": 1, "invariants": 0}
     if own != expected:
@@ -340,28 +340,28 @@ def adds_up():
         if bool(report.INVARIANT.search(scope)) != expected:
             yield f"{scope} is taken for {'no' if expected else 'an'} invariant"
     text = "\n".join(report.lines(sums, survivors))
-    if not re.search(r"^Core +5 +4 +25 % +50 % +2$", text, re.M):
+    if not re.search(r"^Base/Core +5 +4 +25 % +50 % +2$", text, re.M):
         yield f"the table is wrong:\n{text}"
     for text, expected in [
-            ("Session", ["Features/Session"]), ("Core,Session/Server", None),
-            ("Session/Data", None), ("Simulator", []), ("Core/Nothing", [])]:
+            ("Session", ["Session/Phone"]), ("Core,Session/Server", ["Base/Core", "Session/Server"]),
+            ("Session/Data", None), ("Simulator", []), ("Base/Core/Nothing", [])]:
         try:
             paths = cli.modules(text)
         except argparse.ArgumentTypeError:
             paths = []
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
-    package = plant.Package(["Features/Session", "Session/Data/Stored/StoredClientSession.swift"])
+    package = plant.Package(["Session/Phone", "Session/Data/Stored/StoredClientSession.swift"])
     expected = ["WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
                 "RandomInputTests"]
     if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
         yield "the worlds of a feature are others"
-    parts = [plant.Package([name]).part for name in ("Core", "a" * 99, "a" * 100, "b" * 100)]
+    parts = [plant.Package([name]).part for name in ("Base/Core", "a" * 99, "a" * 100, "b" * 100)]
     if parts[:2] != ["-Core", "-" + "a" * 99] or len({*parts}) < 4 or len(parts[2]) != 17:
         yield "many modules make a long name of a file, or the same one as others"
-    if plant.Package(["Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
+    if plant.Package(["Base/Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
         yield "shared modules are not tried everywhere"
     listing = (
         "ATests.First/`is a/b`()\nATests.First/other()\nATests.`A second/`/x()\n"
@@ -379,18 +379,18 @@ def adds_up():
         ("BTests.One", b"\1"), ("BTests.Two", b"\0")]}
     reach.seconds = dict(zip(reach.groups, [play.SLOW + 1, 1, 1, 1, 1]))
     for file, expected in [
-            ("Sources/Core/A.swift", [["BTests.One"], ["ATests.One", "ATests.Two"]]),
-            ("Sources/Features/A/A.swift", [["ATests.One", "ATests.Two"], ["BTests.One"]])]:
+            ("Sources/Base/Core/A.swift", [["BTests.One"], ["ATests.One", "ATests.Two"]]),
+            ("Sources/A/Phone/A.swift", [["ATests.One", "ATests.Two"], ["BTests.One"]])]:
         modules = dict(plant.MODULES)
-        plant.MODULES["Features/A"] = "A"
+        plant.MODULES["A/Phone"] = "A"
         batches = reach.tests_of({"number": 0, "file": file})
         plant.MODULES.clear()
         plant.MODULES.update(modules)
         if batches != [*expected, ["ATests.Slow"]]:
             yield f"tests of {file} run in the order {batches}"
     names = {plant.target_of(f"Sources/{name}/A.swift") for name in (
-        "Core/Parts", "Session/Server/Parts", "Messages/Server/Shop", "Features/Session")}
-    if names != {"Core", "Session/Server", "Messages/Server", "Features/Session"}:
+        "Base/Core/Parts", "Session/Server/Parts", "Messages/Server/Shop", "Session/Phone")}
+    if names != {"Base/Core", "Session/Server", "Messages/Server", "Session/Phone"}:
         yield f"mutants are counted under {names}"
     options = cli.parser().parse_args(["--sample", "2"])
     rows[5]["isPlanted"] = True

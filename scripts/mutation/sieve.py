@@ -167,7 +167,7 @@ class Sieve:
     def flags(self):
         with open(os.path.join(self.root, "Package.swift"), encoding="utf-8") as file:
             features = re.findall(r'\.enableUpcomingFeature\("(\w+)"\)', file.read())
-        system = os.path.join(plant.ROOT, "Sources/Adapters/System")
+        system = os.path.join(plant.ROOT, "Sources/Base/System")
         words = ["-swift-version", "6", "-parse-as-library", "-package-name", "holdfast",
                  "-I", self.modules, "-I", os.path.join(system, "CHoldfastZlib"),
                  "-I", os.path.join(system, "CHoldfastPages"), "-module-cache-path",

@@ -89,7 +89,7 @@ def choices(manifest, readers, paths):
             ("Tests/Peers/uploads.py", {"HoldfastTests": "TortureTests"}, ["peers:admin_client+cluster_client+cluster_torture+health_client+"
                                             "identity_client+image_client+message_client+operations"]),
             (first("Benchmarks/Bench/*.swift"), {"HerdTests": ANY}, []),
-            (first("Sources/SimulatorCommand/*.swift"),
+            (first("Sources/Simulator/Command/*.swift"),
              {"HoldfastTests": ANY, "SimulateTests": ANY}, [])]:
         choice = chosen(manifest, readers, path)
         actual = {suite: choice.filters().get(suite) for suite in choice.suites}
@@ -102,18 +102,18 @@ def choices(manifest, readers, paths):
 
 def whole_modules(manifest, readers, first):
     """Modules that many suites use, a path that nothing knows, and a part that is not left out."""
-    choice = chosen(manifest, readers, first("Sources/Core/*.swift"))
+    choice = chosen(manifest, readers, first("Sources/Base/Core/*.swift"))
     lacking = manifest.suites - choice.suites.keys() - {"ProtocolsTests"}
-    yield from wrong("Sources/Core", set(), lacking)
-    yield from wrong("Sources/Core", ["apple-check:ios", "embedded", "example"], choice.words())
-    choice = chosen(manifest, readers, first("Sources/Features/Session/*.swift"))
-    yield from wrong("Sources/Features/Session", ["apple-check:ios", "example",
+    yield from wrong("Sources/Base/Core", set(), lacking)
+    yield from wrong("Sources/Base/Core", ["apple-check:ios", "embedded", "example"], choice.words())
+    choice = chosen(manifest, readers, first("Sources/Session/Phone/*.swift"))
+    yield from wrong("Sources/Session/Phone", ["apple-check:ios", "example",
                                                   "peers:session_cases+session_client+session_server"],
                      choice.words())
-    yield from wrong("Sources/Features/Session", (True, False),
+    yield from wrong("Sources/Session/Phone", (True, False),
                      ("SessionTests" in choice.suites, "CoreTests" in choice.suites))
-    choice = chosen(manifest, readers, first("Sources/Core/*.swift"), "scripts/torture")
-    yield from wrong("Sources/Core with scripts/torture", "(?!PeerRun|PeerShop|PeerOperation)",
+    choice = chosen(manifest, readers, first("Sources/Base/Core/*.swift"), "scripts/torture")
+    yield from wrong("Sources/Base/Core with scripts/torture", "(?!PeerRun|PeerShop|PeerOperation)",
                      choice.filters().get("HoldfastTests"))
     choice = chosen(manifest, readers, "new/file.txt")
     yield from wrong("new/file.txt", (True, ["new/file.txt"]), (choice.everything, choice.unknown))

@@ -5,7 +5,7 @@ public import HoldfastLinkChecks
 ///
 /// A feature consists of one line in `Worlds.all`, and of these parts, each in its own folder:
 ///
-/// 1. An enumeration that conforms to `ObservedFeature`, in `Sources/LinkChecks`. It names the model
+/// 1. An enumeration that conforms to `ObservedFeature`, in `Sources/Base/LinkChecks`. It names the model
 ///    under test, its texts, and the checkers that need no more than a journal contains.
 /// 2. A conformance of the enumeration to this protocol. It names the types that pass over the
 ///    network (`Hello`, `Packet`, `Question`, `Reply`), and the event kinds, numbers and presets of

@@ -93,7 +93,7 @@ extension Rules {
     // Files that a check must reject repeat the declarations of Apple's modules.
     guard !file.isUnder("Apple/Checks/Failing") else { return [] }
     var allowed: [String] = []
-    if file.isUnder("Sources/Adapters/Apple") || file.path.hasPrefix("Tests/Apple") {
+    if file.isUnder("Sources/Apple") || file.path.hasPrefix("Tests/Apple") {
       allowed = ["nonisolated(unsafe)"]
       let isConfined = file.code.contains { $0.holds("dispatchPrecondition") }
       if isConfined || file.isUnder("Tests") { allowed.append("@unchecked Sendable") }
@@ -110,7 +110,7 @@ extension Rules {
 
   /// Returns the timers in adapters of Apple's frameworks, which decide nothing.
   static func noDecisions(_ file: SourceFile) -> [Breach] {
-    file.isUnder("Sources/Adapters/Apple") ? find(decisions, in: file.code, of: file) : []
+    file.isUnder("Sources/Apple") ? find(decisions, in: file.code, of: file) : []
   }
 
   // The spelling is split in two, so that this file does not violate its own rule.

@@ -18,20 +18,20 @@ extension Rules {
   ///
   /// The manifest and the fuzz targets are such files too, but they are not under `Sources`.
   static let lists = [
-    "Sources/Core/Policy/Presets.swift",
+    "Sources/Base/Core/Policy/Presets.swift",
     "Sources/Simulator/Worlds/Worlds.swift",
-    "Sources/Tools/Backend/BackendConfiguration.swift",
-    "Sources/Adapters/StorePostgreSQL/Migrations.swift",
-    "Sources/Adapters/StoreSQLite/Moves/SQLiteStores.swift",
-    "Sources/Simulation/Simulation.swift",
-    "Sources/SimulatorCommand/CheckedMachine.swift",
+    "Sources/Server/Backend/BackendConfiguration.swift",
+    "Sources/Stores/PostgreSQL/Migrations.swift",
+    "Sources/Stores/SQLite/Moves/SQLiteStores.swift",
+    "Sources/Simulator/Simulation/Simulation.swift",
+    "Sources/Simulator/Command/CheckedMachine.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",
     "Sources/Tools/Command/HoldfastCommand.swift",
     "Sources/Tools/Demo/DemoScenario.swift",
     "Sources/Holdfast/Exports.swift",
     "Sources/Holdfast/Names.swift",
     "Sources/HoldfastSocket/Exports.swift",
-    "Sources/FeaturePorts/Exports.swift",
+    "Sources/Base/FeaturePorts/Exports.swift",
     "Sources/HoldfastUI/App/Wakes.swift",
   ]
 

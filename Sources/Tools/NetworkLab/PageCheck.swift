@@ -17,7 +17,7 @@ package enum PageCheck {
     .lazy.compactMap { Shell.find($0) }.first
 
   /// The folder of the package.
-  package static let package = URL(filePath: #filePath).appending(path: "../../..")
+  package static let package = URL(filePath: #filePath).appending(path: "../../../..")
     .standardizedFileURL
 
   /// The path of a Python interpreter with Playwright and jsonschema, which `scripts/peers`

@@ -581,6 +581,13 @@ let doors: [Target] = [
     ]),
   library("HoldfastLab", at: "Tools/NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
+    "HoldfastBackups", at: "Server/Backups",
+    uses: [
+      "HoldfastCore", "HoldfastExportFiles", "HoldfastKeyedHashing", "HoldfastOperators",
+      "HoldfastOwnerFiles", "HoldfastPorts", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores",
+      "HoldfastServerData",
+    ]),
+  library(
     "HoldfastBackend", at: "Server/Backend",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastMessageData", "HoldfastRelayData",
@@ -590,7 +597,7 @@ let doors: [Target] = [
       "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastSQLiteStores", "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus",
       "CHoldfastOpenSSL", "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook",
-      "HoldfastOwnerFiles", "HoldfastChildProcesses", "HoldfastKeyedHashing", "HoldfastExportFiles",
+      "HoldfastOwnerFiles", "HoldfastChildProcesses", "HoldfastKeyedHashing",
       "HoldfastUploads",
     ]),
   library(
@@ -601,30 +608,80 @@ let doors: [Target] = [
     uses: [
       "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
       "HoldfastBottleChecks", "HoldfastHeldChecks",
-      "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
-      "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer",
+      "HoldfastCommandKit", "HoldfastCommandParts", "Holdfast", "HoldfastBackend",
+      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync", "HoldfastDriver",
       "HoldfastKeyedHashing", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastChildProcesses",
       "HoldfastHealthSamples",
     ]),
+  library(
+    "HoldfastCommandParts", at: "Tools/CommandParts",
+    uses: [
+      "CHoldfastOpenSSL", "Holdfast", "HoldfastChildProcesses", "HoldfastCommandKit",
+      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastJSON",
+      "HoldfastMessageData",
+      "HoldfastOwnerFiles", "HoldfastPorts", "HoldfastSystemLifecycle",
+    ]),
+  library(
+    "HoldfastMessageCommands", at: "Messages/Command",
+    uses: [
+      "Holdfast", "HoldfastCommandKit", "HoldfastCommandParts", "HoldfastCore",
+      "HoldfastFeaturePorts", "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageStream",
+      "HoldfastOwnerFiles", "HoldfastPorts",
+    ]),
+  library(
+    "HoldfastHealthCommands", at: "Health/Command",
+    uses: [
+      "Holdfast", "HoldfastAssistants", "HoldfastCommandKit", "HoldfastCommandParts",
+      "HoldfastCore", "HoldfastDriver", "HoldfastFeaturePorts", "HoldfastHealth",
+      "HoldfastHealthRelay", "HoldfastHealthSamples", "HoldfastHealthSync", "HoldfastJSON",
+      "HoldfastPorts", "HoldfastRelayData", "HoldfastSyncData", "HoldfastTestKit",
+      "HoldfastUploads",
+    ]),
+  library(
+    "HoldfastSessionCommands", at: "Session/Command",
+    uses: [
+      "Holdfast", "HoldfastCommandKit", "HoldfastCommandParts", "HoldfastCore",
+      "HoldfastFeaturePorts", "HoldfastJSON", "HoldfastKeyedHashing", "HoldfastPorts",
+      "HoldfastSession", "HoldfastSessionAudit", "HoldfastSessionData",
+    ]),
+  library(
+    "HoldfastBottleCommands", at: "Bottle/Command",
+    uses: [
+      "Holdfast", "HoldfastBottleData", "HoldfastBottleLink", "HoldfastCommandKit",
+      "HoldfastCommandParts", "HoldfastCore", "HoldfastFeaturePorts", "HoldfastFirmware",
+      "HoldfastJSON", "HoldfastOwnerFiles", "HoldfastPorts", "HoldfastRadioSocket",
+      "HoldfastVirtualBottle",
+    ] + onLinux("HoldfastBlueZ")),
+  library(
+    "HoldfastHeldCommands", at: "HeldSocket/Command",
+    uses: [
+      "Holdfast", "HoldfastCommandKit", "HoldfastCommandParts", "HoldfastCore",
+      "HoldfastHeldSocket", "HoldfastJSON", "HoldfastProtocols",
+    ]),
+  library(
+    "HoldfastServerCommands", at: "Server/Command",
+    uses: [
+      "Holdfast", "HoldfastAssistants", "HoldfastBackend", "HoldfastBackups", "HoldfastCommandKit",
+      "HoldfastCommandParts", "HoldfastCore", "HoldfastFeaturePorts", "HoldfastIdentity",
+      "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer", "HoldfastOperators",
+      "HoldfastPorts", "HoldfastRelayServer", "HoldfastServerParts", "HoldfastSessionServer",
+      "HoldfastSystemLifecycle",
+    ]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "HoldfastMessageChecks", "HoldfastRelayChecks", "HoldfastSyncChecks", "HoldfastSessionChecks",
-      "HoldfastBottleChecks", "HoldfastHeldChecks",
-      "HoldfastCommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
-      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
-      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
-      "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer",
-      "HoldfastAssistants", "HoldfastOperators", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastSystemLifecycle", "HoldfastDriver", "HoldfastMessageStream", "HoldfastProtocols",
-      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "HoldfastHealthSync",
-      "HoldfastSessionAudit", "HoldfastOwnerFiles", "HoldfastChildProcesses",
-      "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware", "HoldfastVirtualBottle",
-      "HoldfastBottleLink", "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastRadioSocket",
-      "HoldfastHealthSamples", "HoldfastSessionServer",
-    ] + onLinux("HoldfastBlueZ"),
+      "HoldfastBottleChecks", "HoldfastBottleCommands", "HoldfastBottleLink",
+      "HoldfastChildProcesses", "HoldfastCommandKit", "HoldfastCore", "HoldfastDemo",
+      "HoldfastDriver", "HoldfastHealthCommands", "HoldfastHealthRelay", "HoldfastHealthSync",
+      "HoldfastHeldChecks", "HoldfastHeldCommands", "HoldfastHeldSocket", "HoldfastJSON",
+      "HoldfastLinkChecks", "HoldfastLinkTrace", "HoldfastMessageChecks", "HoldfastMessageCommands",
+      "HoldfastMessageStream", "HoldfastOwnerFiles", "HoldfastRelayChecks",
+      "HoldfastServerCommands", "HoldfastSession", "HoldfastSessionChecks",
+      "HoldfastSessionCommands", "HoldfastSyncChecks",
+    ],
     path: "Sources/Tools/Command", swiftSettings: strict),
   .executableTarget(
     name: "HoldfastSimulatorCommand",
@@ -781,6 +838,7 @@ let checks: [Target] = [
       "HoldfastCore", "HoldfastMessageData", "HoldfastSyncData", "HoldfastMessageServer",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores",
       "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend",
+      "HoldfastBackups",
       "HoldfastChildProcesses", "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
@@ -811,7 +869,8 @@ let checks: [Target] = [
     "BackendTests",
     uses: [
       "Holdfast", "HoldfastHealthRelay", "HoldfastProtocols", "HoldfastServerSockets",
-      "HoldfastBackend", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
+      "HoldfastBackend", "HoldfastBackups", "HoldfastJSON", "HoldfastUploads",
+      "HoldfastMessageData",
       "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerParts",
       "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSyncServer",
       "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators", "HoldfastKeyedHashing",

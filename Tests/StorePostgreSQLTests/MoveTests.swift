@@ -1,15 +1,15 @@
 import Foundation
 import HoldfastBackend
+import HoldfastBackups
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
-import HoldfastSQLiteStores
 import HoldfastMessageData
+@testable import HoldfastPostgreSQLStores
+import HoldfastSQLiteStores
 import HoldfastTestKit
 import Synchronization
 import Testing
-
-@testable import HoldfastPostgreSQLStores
 
 /// Moves of stores between SQLite files and PostgreSQL.
 @Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy))

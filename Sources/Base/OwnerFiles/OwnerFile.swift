@@ -154,8 +154,10 @@ public struct OwnerFile: Sendable, Hashable {
     return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0
   }
 
-  /// The directory of the file.
-  private var directory: String {
+  private var directory: String { Self.directory(of: path) }
+
+  /// Returns the path without its last part, or `.` if it is a name alone.
+  package static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }

@@ -1,4 +1,10 @@
+import HoldfastBottleCommands
 import HoldfastCommandKit
+import HoldfastHealthCommands
+import HoldfastHeldCommands
+import HoldfastMessageCommands
+import HoldfastServerCommands
+import HoldfastSessionCommands
 
 /// The `holdfast` command.
 @main

@@ -19,9 +19,7 @@ struct PrivateFile {
   private init(_ path: String, maxBytes: Int) { (self.path, self.maxBytes) = (path, maxBytes) }
 
   /// The path without the name, or `.` if it is a name alone.
-  var directory: String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  }
+  var directory: String { OwnerFile.directory(of: path) }
 
   /// The part of the path after the directory.
   var name: String {

@@ -24,6 +24,6 @@ enum WriteProbe {
   /// Returns a directory, or its parent if it does not exist yet.
   static func place(of directory: String) -> String {
     guard unsafe access(directory, F_OK) != 0 else { return directory }
-    return directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? "."
+    return OwnerFile.directory(of: directory)
   }
 }

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastProtocols
 import HoldfastServerParts

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastMessageServer
+import HoldfastOwnerFiles
 import HoldfastServerParts
 import HoldfastSyncServer
 import HoldfastUploads

@@ -1,14 +1,15 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastFeaturePorts
-import HoldfastNodeBus
-import HoldfastPorts
 import HoldfastIdentity
-import HoldfastMessageServer
-import HoldfastServerParts
 import HoldfastMessageData
-import HoldfastServerSockets
+import HoldfastMessageServer
+import HoldfastNodeBus
+import HoldfastOwnerFiles
+import HoldfastPorts
+import HoldfastProtocols
 import HoldfastSQLiteStores
+import HoldfastServerParts
+import HoldfastServerSockets
 
 /// The service of shop messages: posts, pages and streams.
 struct ShopService: Service {

@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastLinkTrace
 import HoldfastPorts

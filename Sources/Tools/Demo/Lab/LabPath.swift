@@ -5,17 +5,7 @@
 #else
   import Darwin
 #endif
-
-/// A network path that the lab tells an app. The raw values are the lines of a named pipe.
-package enum LabNetworkPath: String, Sendable {
-  case wifi
-  case cellular = "cell"
-  case unreachable = "none"
-  case loginPage = "portal"
-
-  /// The environment variable with the path of the pipe.
-  package static let variable = "HOLDFAST_NETWORK_PATH"
-}
+import HoldfastCommandParts
 
 /// A named pipe through which the lab tells an app its network path.
 ///

@@ -1,10 +1,10 @@
-public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
-public import HoldfastPorts
 import HoldfastMessageData
 import HoldfastOwnerFiles
+public import HoldfastPorts
 import HoldfastSQLiteStores
+public import HoldfastSocket
 
 #if os(Linux)
   import HoldfastBlueZ

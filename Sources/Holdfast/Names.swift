@@ -1,18 +1,18 @@
+public import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastHealth
 public import HoldfastHealthRelay
+public import HoldfastHealthSamples
 public import HoldfastHealthSync
+public import HoldfastMessageData
 public import HoldfastMessageStream
 public import HoldfastPorts
+public import HoldfastRelayData
 public import HoldfastSession
-public import HoldfastBottleData
-public import HoldfastHealthSamples
+public import HoldfastSessionData
 public import HoldfastSyncData
 public import HoldfastUploads
-public import HoldfastMessageData
-public import HoldfastRelayData
-public import HoldfastSessionData
 
 // The names of types that occur in exported declarations but are not exported themselves. An app
 // writes `StreamUpdate.Status`, which cannot collide with a type of its own.

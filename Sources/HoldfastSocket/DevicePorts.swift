@@ -1,5 +1,5 @@
-public import HoldfastPorts
 import HoldfastCore
+public import HoldfastPorts
 
 /// The parts of the device that a feature uses. All of them have defaults on Linux and on Apple's
 /// platforms; an app for another platform supplies the network.

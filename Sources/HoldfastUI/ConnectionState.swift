@@ -1,6 +1,6 @@
-import HoldfastCore
 public import Foundation
 public import Holdfast
+import HoldfastCore
 
 /// The state of a connection, in the form in which screens show it.
 public struct ConnectionState: Sendable, Hashable {

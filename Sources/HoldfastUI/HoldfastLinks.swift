@@ -1,8 +1,8 @@
-import HoldfastFeaturePorts
-public import HoldfastPorts
 public import Foundation
 public import Holdfast
 import HoldfastCore
+import HoldfastFeaturePorts
+public import HoldfastPorts
 import HoldfastRelayData
 public import Observation
 

@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
 @_spi(Script) import Security
-@_spi(Script) import os
 import Testing
+@_spi(Script) import os
 
 @testable import HoldfastAppleApp
 

@@ -1,10 +1,10 @@
-@_spi(Script) import UserNotifications
 import Foundation
 import HoldfastAppleApp
 import HoldfastPorts
 import HoldfastTestKit
 import Synchronization
 import Testing
+@_spi(Script) import UserNotifications
 
 /// Tests of the notifier of Apple's platforms.
 @Suite(.timeLimit(.minutes(60))) struct NotifierTests {

@@ -1,13 +1,14 @@
 @_spi(Script) import BackgroundSession
-import struct FoundationNetworking.URLRequest
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastTestKit
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Synchronization
 import Testing
+
+import struct FoundationNetworking.URLRequest
 
 @testable import HoldfastBackgroundUploads
 

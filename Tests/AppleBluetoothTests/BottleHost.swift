@@ -1,10 +1,10 @@
 @_spi(Script) import CoreBluetooth
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastFirmware
 import HoldfastTestKit
 import HoldfastVirtualBottle
-import HoldfastBottleData
 
 /// The firmware of a bottle whose radio is the peripheral of a `FakeBluetooth`.
 ///

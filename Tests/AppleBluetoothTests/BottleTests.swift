@@ -1,10 +1,10 @@
 @_spi(Script) import CoreBluetooth
 import HoldfastBluetooth
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastFirmware
-import HoldfastBottleData
 import HoldfastTestKit
 import HoldfastVirtualBottle
 import Testing

@@ -1,9 +1,9 @@
 @_spi(Script) import CoreBluetooth
 import HoldfastBluetooth
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastBottleData
 import Testing
 
 /// Tests of the promises of `Central`, kept by the adapter of Core Bluetooth.

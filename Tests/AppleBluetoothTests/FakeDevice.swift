@@ -1,7 +1,7 @@
 @_spi(Script) import CoreBluetooth
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastTestKit
-import HoldfastBottleData
 
 /// A peripheral in range of a `FakeBluetooth`. Its state is confined to the queue of the manager.
 final class FakeDevice: @unchecked Sendable {

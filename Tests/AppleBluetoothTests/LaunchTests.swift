@@ -1,9 +1,9 @@
 @_spi(Script) import CoreBluetooth
 import HoldfastBluetooth
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastBottleData
 import Testing
 
 /// Tests of launches with peripherals that the system kept.

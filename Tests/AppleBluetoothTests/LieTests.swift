@@ -1,8 +1,8 @@
 @_spi(Script) import CoreBluetooth
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastBottleData
 import Synchronization
 import Testing
 

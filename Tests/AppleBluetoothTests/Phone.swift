@@ -1,9 +1,9 @@
 @_spi(Script) import CoreBluetooth
 import HoldfastBluetooth
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastBottleData
 import Testing
 
 /// A phone with one app, and the peripheral of the contract in range.

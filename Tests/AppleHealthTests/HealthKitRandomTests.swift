@@ -1,9 +1,9 @@
-@_spi(Script) import HealthKit
 import Foundation
+@_spi(Script) import HealthKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealthSamples
 import HoldfastHealthKit
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastTestKit
 import Testing

@@ -1,5 +1,5 @@
-@_spi(Script) import HealthKit
 import Foundation
+@_spi(Script) import HealthKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples

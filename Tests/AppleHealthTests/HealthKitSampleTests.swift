@@ -1,5 +1,5 @@
-@_spi(Script) import HealthKit
 import Foundation
+@_spi(Script) import HealthKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSync
@@ -7,8 +7,8 @@ import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealth
-@testable import HoldfastHealthSamples
 @testable import HoldfastHealthKit
+@testable import HoldfastHealthSamples
 
 /// Tests of the form of samples, by comparison with the reader of exports.
 @Suite(.timeLimit(.minutes(60))) struct HealthKitSampleTests {

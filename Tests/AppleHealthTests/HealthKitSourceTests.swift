@@ -1,12 +1,12 @@
-@_spi(Script) import HealthKit
 import Foundation
+@_spi(Script) import HealthKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealthSamples
 import HoldfastHealthKit
+import HoldfastHealthSamples
 import HoldfastPorts
-import HoldfastTestKit
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 /// Tests of observers and pages of changes.

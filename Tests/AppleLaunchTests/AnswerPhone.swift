@@ -1,5 +1,6 @@
 @_spi(Script) import BackgroundSession
 import Foundation
+import FoundationNetworking
 @_spi(Script) import HealthKit
 import Holdfast
 import HoldfastBackgroundUploads

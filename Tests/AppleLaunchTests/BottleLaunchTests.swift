@@ -1,10 +1,10 @@
 @_spi(Script) import CoreBluetooth
+import HoldfastBottleData
 import HoldfastBottleLink
 import Testing
 @_spi(Script) import UIKit
 
 @testable import HoldfastUI
-import HoldfastBottleData
 
 /// Tests of a bottle that the system or its user gives up.
 @MainActor @Suite(.timeLimit(.minutes(60)))

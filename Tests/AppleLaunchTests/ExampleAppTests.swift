@@ -1,7 +1,7 @@
 import Foundation
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastUI
-import HoldfastBottleData
 import Testing
 
 /// Tests that the files of Examples/HoldfastApp agree with each other and with the package. Each

@@ -1,11 +1,12 @@
 @_spi(Script) import BackgroundSession
 @_spi(Script) import BackgroundTasks
 import Foundation
+import FoundationNetworking
 @_spi(Script) import HealthKit
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastMessageData
 import Synchronization
 import Testing
 @_spi(Script) import UIKit

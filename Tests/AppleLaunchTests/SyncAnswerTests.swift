@@ -3,9 +3,9 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastHealthSync
+import HoldfastSyncData
 import HoldfastTestKit
 import Testing
-import HoldfastSyncData
 
 /// Tests of what follows each answer of the server to an upload that the system made.
 ///

@@ -5,10 +5,10 @@ import Holdfast
 import HoldfastCore
 import HoldfastHealthSync
 import HoldfastPorts
+import HoldfastSyncData
 import HoldfastTestKit
 import Synchronization
 import Testing
-import HoldfastSyncData
 
 /// Tests of a phone whose disk, clock or permission changes during a sync.
 @Suite(.timeLimit(.minutes(60)))

@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastBottleLink
 import HoldfastBottleData
+import HoldfastBottleLink
 @_spi(Script) import SwiftUI
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastMessageStream
 import HoldfastMessageData
+import HoldfastMessageStream
 import HoldfastTestKit
 @_spi(Script) import SwiftUI
 import Testing

@@ -1,14 +1,14 @@
 import Foundation
 import Holdfast
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastSession
-import HoldfastTestKit
-import HoldfastBottleData
 import HoldfastSessionData
 import HoldfastSyncData
+import HoldfastTestKit
 @_spi(Script) import SwiftUI
 import Testing
 

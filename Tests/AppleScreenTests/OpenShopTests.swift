@@ -2,8 +2,8 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastTestKit
 @_spi(Script) import SwiftUI
 import Testing

@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastMessageData
 @_spi(Script) import SwiftUI
 import Testing
 

@@ -83,7 +83,8 @@ import Testing
     let phones = graph.folders.filter { $0.value.hasSuffix("/Phone") }
     #expect(phones.keys.contains("HoldfastMessageStream"))
     for (name, folder) in graph.folders {
-      guard Self.divided.contains(String(folder.prefix { $0 != "/" })), !folder.hasSuffix("/Command")
+      guard Self.divided.contains(String(folder.prefix { $0 != "/" })),
+        !folder.hasSuffix("/Command")
       else { continue }
       let feature = folder.prefix(upTo: folder.lastIndex(of: "/") ?? folder.startIndex) + "/"
       let others = phones.filter { !$0.value.hasPrefix(feature) }.keys
@@ -94,7 +95,8 @@ import Testing
   /// The folders whose modules belong to one feature or to none. Products and tools join features, and
   /// commands use products.
   private static let divided: Set<String> = [
-    "Base", "Messages", "Health", "Session", "Bottle", "HeldSocket", "Assistants", "Server", "Stores",
+    "Base", "Messages", "Health", "Session", "Bottle", "HeldSocket", "Assistants", "Server",
+    "Stores",
     "Apple", "Android",
   ]
 

@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test func `a file with an adapter can name every type on the page of the ports`() throws {
-    let page = try #require(Tree.here.file("Sources/Base/Ports/HoldfastPorts.docc/HoldfastPorts.md"))
+    let page = try #require(
+      Tree.here.file("Sources/Base/Ports/HoldfastPorts.docc/HoldfastPorts.md"))
     let names = try Self.names(of: ["Base/Ports", "Base/FeaturePorts"])
     let listed = try Set(
       page.lines.compactMap { try #/^- ``(\w+)``$/#.firstMatch(in: $0).map { String($0.1) } })

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastSessionAudit
+import HoldfastSessionData
 
 /// A simulated server for audits, in virtual time, with selected faults.
 struct PretendServer {

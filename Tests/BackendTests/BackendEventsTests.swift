@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
-import Testing
 import HoldfastMessageServer
+import HoldfastTestKit
+import Testing
 
 /// Tests of edits and deletions over real sockets, with a client that receives events beside one
 /// that knows the original protocol alone.

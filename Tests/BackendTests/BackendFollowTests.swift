@@ -1,9 +1,9 @@
 import HoldfastBackend
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
-import Testing
 import HoldfastMessageServer
+import HoldfastTestKit
+import Testing
 
 /// Tests that a client with events and a plain one end with what the server has, whatever happens
 /// to their connections and to the server.

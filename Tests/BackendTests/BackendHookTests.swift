@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastCore
 import HoldfastKeyedHashing
-import HoldfastPorts
-import HoldfastMessageServer
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
-import Testing
 import HoldfastMessageServer
+import HoldfastTestKit
+import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct BackendLifeTests {
   @Test func `a drain warns followers, closes their sockets with 1001 and stops the backend`()

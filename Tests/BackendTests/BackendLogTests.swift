@@ -1,9 +1,9 @@
 import Dispatch
 import HoldfastCore
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastMessageData
 
 @Suite(.timeLimit(.minutes(60))) struct BackendLogTests {
   @Test func `drops log lines beyond the queue limit and logs their number`() async throws {

@@ -1,12 +1,12 @@
+import HoldfastAssistants
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastAssistants
 import HoldfastMessageData
-import Testing
 import HoldfastMessageServer
 import HoldfastServerParts
+import HoldfastTestKit
+import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct BackendRequestTests {
   private static let base = "/api/v1/auth/shops"

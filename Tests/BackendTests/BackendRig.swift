@@ -1,16 +1,16 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
+import HoldfastJSON
 import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastPorts
+import HoldfastRelayServer
+import HoldfastSessionServer
+import HoldfastTestKit
 import Synchronization
 
 @testable import HoldfastBackend
-import HoldfastJSON
-import HoldfastMessageServer
-import HoldfastRelayServer
-import HoldfastSessionServer
 
 /// A running backend with its own data directory.
 struct BackendRig {

@@ -1,11 +1,11 @@
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastMessageServer
+import HoldfastPorts
+import HoldfastProtocols
 import HoldfastServerParts
 import HoldfastServerSockets
+import HoldfastTestKit
 import Synchronization
 import Testing
 

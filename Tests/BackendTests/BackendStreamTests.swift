@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastCore
 import HoldfastMessageData
-import Testing
 import HoldfastMessageServer
+import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct BackendStreamTests {
   @Test func `streams messages after the reported head, including to their sender`() async throws {

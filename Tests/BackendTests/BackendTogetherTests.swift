@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 /// Tests that posts to any shop share a commit if they arrive during the previous one.

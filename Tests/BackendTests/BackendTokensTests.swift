@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastBackend
 import HoldfastCore
 import HoldfastIdentity
+import HoldfastTestKit
 import Testing
 
 struct BackendTokensTests {

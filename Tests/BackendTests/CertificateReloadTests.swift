@@ -1,10 +1,10 @@
 import Foundation
+import HoldfastServerParts
 import HoldfastServerSockets
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastServerParts
 
 /// Tests of a backend whose certificate is renewed while it runs.
 @Suite(.timeLimit(.minutes(60))) struct CertificateReloadTests {

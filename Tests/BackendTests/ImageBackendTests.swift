@@ -1,13 +1,13 @@
 import Foundation
+import HoldfastAssistants
 import HoldfastBackend
 import HoldfastCore
-import HoldfastAssistants
+import HoldfastJSON
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastTestKit
-import HoldfastMessageData
 import HoldfastUploads
 import Testing
-import HoldfastJSON
 
 /// Tests of images over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct ImageBackendTests {

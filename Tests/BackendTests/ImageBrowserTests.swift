@@ -1,6 +1,6 @@
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 /// Tests that a browser shows images of the backend.

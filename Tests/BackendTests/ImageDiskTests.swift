@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import HoldfastUploads
 import Testing
 

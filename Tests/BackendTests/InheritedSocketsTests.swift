@@ -1,12 +1,12 @@
 import CHoldfastLinux
 import Glibc
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastServerSockets
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastMessageData
 
 /// Tests of a backend whose sockets were opened by another program, such as systemd.
 @Suite(.timeLimit(.minutes(60))) struct InheritedSocketsTests {

@@ -1,11 +1,11 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastMessageServer
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastMessageServer
 
 /// Tests of the removal of old messages by a backend.
 @Suite(.timeLimit(.minutes(60))) struct MessageKeeperTests {

@@ -1,16 +1,16 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageData
+import HoldfastMessageServer
 import HoldfastPorts
+import HoldfastRelayServer
+import HoldfastSessionServer
 import HoldfastSyncServer
 import HoldfastTestKit
-import HoldfastMessageData
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastMessageServer
-import HoldfastRelayServer
-import HoldfastSessionServer
 
 /// Tests of the metrics and of what operators ask a running backend.
 @Suite(.timeLimit(.minutes(60))) struct MetricsListenTests {

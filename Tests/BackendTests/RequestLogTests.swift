@@ -1,10 +1,10 @@
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastServerParts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastServerParts
 
 /// Tests of the log lines of requests and sockets of a running backend.
 @Suite(.timeLimit(.minutes(60))) struct RequestLogTests {

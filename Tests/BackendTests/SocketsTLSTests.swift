@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastProtocols
 import HoldfastServerSockets
+import HoldfastTestKit
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(60)))

@@ -1,8 +1,8 @@
-import HoldfastFirmware
-import HoldfastCore
 import HoldfastBottleData
-import Testing
+import HoldfastCore
+import HoldfastFirmware
 import HoldfastVirtualBottle
+import Testing
 
 @testable import HoldfastBottleLink
 

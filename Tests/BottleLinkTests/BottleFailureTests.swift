@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 @testable import HoldfastBottleLink

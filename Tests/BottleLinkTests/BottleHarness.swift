@@ -1,9 +1,9 @@
+import HoldfastBottleData
+import HoldfastCore
 import HoldfastFirmware
 import HoldfastTestKit
-import HoldfastCore
-import HoldfastBottleData
-import Testing
 import HoldfastVirtualBottle
+import Testing
 
 @testable import HoldfastBottleLink
 

@@ -1,7 +1,7 @@
-import HoldfastFirmware
 import HoldfastBottleData
-import Testing
+import HoldfastFirmware
 import HoldfastVirtualBottle
+import Testing
 
 @testable import HoldfastBottleLink
 @testable import HoldfastCore

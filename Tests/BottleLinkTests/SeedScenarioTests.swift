@@ -1,10 +1,10 @@
-import HoldfastFirmware
+import HoldfastBottleData
 import HoldfastCore
-import Testing
+import HoldfastFirmware
 import HoldfastVirtualBottle
+import Testing
 
 @testable import HoldfastBottleLink
-import HoldfastBottleData
 
 /// Tests of the scenarios and the table of expected behavior in seed 002, with its timings as
 /// bounds.

@@ -1,6 +1,6 @@
+import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastCore
 import Testing
 
 @testable import HoldfastCurlNetwork

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastPorts
+import HoldfastProtocols
 import Testing
 
 @testable import HoldfastCurlNetwork

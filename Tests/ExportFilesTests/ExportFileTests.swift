@@ -1,5 +1,5 @@
-import HoldfastExportFiles
 import Foundation
+import HoldfastExportFiles
 import HoldfastTestKit
 import Testing
 

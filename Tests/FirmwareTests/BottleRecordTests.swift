@@ -1,7 +1,7 @@
-import HoldfastFirmware
 import HoldfastCore
-import Testing
+import HoldfastFirmware
 import HoldfastVirtualBottle
+import Testing
 
 /// Tests of the records of a bottle, the values that a phone writes, and the synchronization of
 /// records.

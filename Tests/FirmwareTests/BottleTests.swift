@@ -1,7 +1,7 @@
-import HoldfastFirmware
 import HoldfastCore
-import Testing
+import HoldfastFirmware
 import HoldfastVirtualBottle
+import Testing
 
 /// Tests of a bottle's rules, in virtual time.
 @Suite struct BottleTests {

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// Tests that the fuzzer's seeds and its earlier findings keep all promises.

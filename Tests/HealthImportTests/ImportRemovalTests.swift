@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
+import HoldfastTestKit
 import Testing
 
 /// Tests of importing an export that lacks samples of an earlier export.

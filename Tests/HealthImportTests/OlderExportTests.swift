@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// Tests of importing an export that is older than the samples of a store.

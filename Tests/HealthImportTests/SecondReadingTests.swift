@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
+import HoldfastTestKit
 
 /// Functions that create exports of a few records, and read the samples of stores.
 enum SmallExport {

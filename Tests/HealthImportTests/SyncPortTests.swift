@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Synchronization
 import Testing

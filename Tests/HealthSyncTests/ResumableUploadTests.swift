@@ -1,5 +1,6 @@
-@testable import HoldfastUploads
 import Testing
+
+@testable import HoldfastUploads
 
 /// Tests of the steps of a resumable upload, and of the reaction to each answer.
 @Suite struct ResumableUploadTests {

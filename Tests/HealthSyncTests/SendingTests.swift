@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastUploads
 
 /// Tests of the order in which batches are sent, and of the reactions to answers.
 @Suite struct SendingTests {

@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastUploads
 
 /// A test harness with a sync model, its clock and a log of its effects.
 struct SyncHarness {

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastSyncData
 
 /// Tests that the invariant checks of a sync and its parts detect broken states and accept valid
 /// ones.

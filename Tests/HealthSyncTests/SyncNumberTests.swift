@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync
 @testable import HoldfastUploads
-import HoldfastSyncData
 
 /// Tests of the constants of a sync, and of the device conditions under which it works.
 @Suite struct SyncNumberTests {

@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastUploads
 
 /// Tests of the owner of a sync's progress.
 ///

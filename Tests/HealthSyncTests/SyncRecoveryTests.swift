@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastUploads
 
 /// Tests of the recovery of a sync after failures of the network, the server and the store.
 @Suite struct SyncRecoveryTests {

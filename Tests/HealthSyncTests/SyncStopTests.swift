@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSyncData
 import Testing
 
 @testable import HoldfastHealthSync
-import HoldfastSyncData
 
 /// Tests of the work that a sync completes after it has been stopped.
 @Suite struct SyncStopTests {

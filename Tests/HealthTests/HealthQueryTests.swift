@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastHealth
 import HoldfastJSON
+import HoldfastTestKit
 import Testing
 
 /// Tests of the members of a question's payload, and of malformed payloads.

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastHealth

@@ -1,8 +1,8 @@
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastHeldSocket
 @testable import HoldfastCore
+@testable import HoldfastHeldSocket
 
 /// Tests that the invariant checks of a held socket and of its parts detect broken states.
 @Suite struct SocketInvariantTests {

@@ -1,7 +1,7 @@
 import Foundation
+import HoldfastCore
 import HoldfastHerd
 import HoldfastTestKit
-import HoldfastCore
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct HerdCommandTests {

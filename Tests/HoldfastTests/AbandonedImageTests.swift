@@ -2,17 +2,17 @@ import Foundation
 import HoldfastBackend
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastMessageData
-import HoldfastUploads
 import HoldfastTestKit
+import HoldfastUploads
 import Synchronization
 import Testing
 
 @testable import Holdfast
-import HoldfastJSON
 
 /// Tests of images on the server whose messages were discarded, and of downloads, with a server in
 /// memory.

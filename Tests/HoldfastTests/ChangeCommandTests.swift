@@ -2,8 +2,8 @@ import Foundation
 import Holdfast
 import HoldfastBackend
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageServer
+import HoldfastPorts
 import HoldfastTestKit
 import Testing
 

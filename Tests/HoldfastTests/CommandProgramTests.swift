@@ -1,9 +1,9 @@
-import HoldfastCommandKit
-import HoldfastLab
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastAssistants
+import HoldfastCommandKit
+import HoldfastLab
+import HoldfastTestKit
 import Testing
 
 /// Tests of the program's version, manual pages, completions and environment variables.

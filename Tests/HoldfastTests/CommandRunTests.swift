@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
 import HoldfastIdentity
-import Testing
 import HoldfastMessageData
+import HoldfastPorts
+import HoldfastTestKit
+import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct CommandRunTests {
   @Test(arguments: [

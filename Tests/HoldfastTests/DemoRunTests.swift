@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import Foundation
+import HoldfastCommandKit
 import HoldfastTestKit
 import Testing
 

@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
+import HoldfastHealthRelay
 import HoldfastMessageData
+import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,11 +1,11 @@
-import HoldfastFeaturePorts
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
+import HoldfastFeaturePorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// Tests of a stream whose app, network or token source misbehaves.

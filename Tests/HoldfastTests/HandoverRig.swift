@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// The real client in the network namespace of a phone, and the real backend behind two uplinks.

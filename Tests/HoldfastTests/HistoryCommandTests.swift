@@ -1,9 +1,9 @@
-import HoldfastFeaturePorts
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct HistoryCommandTests {

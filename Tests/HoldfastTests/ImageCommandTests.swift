@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 /// Tests of `send --image` and `image`, with the real backend.

@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 /// Tests of messages with images, with the whole client and the whole backend.

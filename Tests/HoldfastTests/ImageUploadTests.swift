@@ -1,17 +1,17 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastPorts
 import HoldfastSocket
-import HoldfastMessageData
-import HoldfastUploads
 import HoldfastTestKit
+import HoldfastUploads
 import Synchronization
 import Testing
 
 @testable import Holdfast
-import HoldfastJSON
 
 /// Tests of the requests that upload an image, with a server in memory.
 @Suite(.timeLimit(.minutes(60))) struct ImageUploadTests {

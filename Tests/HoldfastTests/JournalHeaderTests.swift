@@ -1,10 +1,10 @@
 import Foundation
-import HoldfastHealthRelay
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
+import HoldfastHealthRelay
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastTestKit
 import Testing
 
 /// Tests that the first line of a journal keeps a format that later versions can read.

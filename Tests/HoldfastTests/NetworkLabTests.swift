@@ -1,7 +1,8 @@
 import Foundation
-@testable import HoldfastLab
 import HoldfastTestKit
 import Testing
+
+@testable import HoldfastLab
 
 /// Tests of the lab's faults, observed through plain sockets in the lab.
 @Suite(

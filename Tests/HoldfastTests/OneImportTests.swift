@@ -1,8 +1,8 @@
-import HoldfastPorts
+import Holdfast
+import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastMessageData
-import HoldfastFeaturePorts
-import Holdfast
+import HoldfastPorts
 import Testing
 
 /// Tests with the code of an app that needs only the imports of this file.

@@ -1,10 +1,10 @@
-import HoldfastFeaturePorts
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
+import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct OutboxCommandTests {

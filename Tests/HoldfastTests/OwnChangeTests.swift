@@ -1,8 +1,8 @@
 import Holdfast
 import HoldfastCore
-import HoldfastMessageStream
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastMessageStream
 import HoldfastTestKit
 import Testing
 

@@ -1,11 +1,11 @@
 import Foundation
 import Holdfast
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthRelay
 import HoldfastHealthSync
-import HoldfastBottleData
 import Testing
 
 /// Compiles the example of docs/health-sync.md.

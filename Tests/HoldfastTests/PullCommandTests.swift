@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
+import HoldfastTestKit
 import Testing
 
 /// Tests of the real programs: a phone, a push hook, and the pull that the hook starts.

@@ -1,7 +1,7 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ReleaseTests {

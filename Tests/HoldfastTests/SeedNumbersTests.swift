@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
-import Testing
 import HoldfastMessageData
+import HoldfastTestKit
+import Testing
 
 /// Tests of numbers in the message stream's requirements that only the whole program shows.
 @Suite(.timeLimit(.minutes(60))) struct SeedNumbersTests {

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastCore
-import HoldfastMessageStream
 import HoldfastMessageServer
+import HoldfastMessageStream
 import HoldfastTestKit
 import Testing
 

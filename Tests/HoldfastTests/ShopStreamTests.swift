@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
 import HoldfastMessageStream
+import HoldfastTestKit
 import Testing
 
 /// Tests of the whole client with the whole backend, over real sockets and with a real store.

@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

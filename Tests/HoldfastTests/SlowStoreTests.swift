@@ -1,10 +1,10 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

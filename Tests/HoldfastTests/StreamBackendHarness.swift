@@ -1,11 +1,11 @@
 import Foundation
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// A real backend, a real client, and a proxy between them that causes faults on request.

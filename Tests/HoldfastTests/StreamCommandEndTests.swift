@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 /// Tests of the exit statuses of `stream` and `send`.

@@ -1,7 +1,7 @@
-import HoldfastCommandKit
 import Foundation
-import HoldfastTestKit
+import HoldfastCommandKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// Tests of the output of `stream`, including output that nobody reads.

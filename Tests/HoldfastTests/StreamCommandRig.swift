@@ -1,13 +1,13 @@
 import Foundation
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
-import HoldfastMessageServer
-import HoldfastMessageData
-import Testing
 import HoldfastJSON
+import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastPorts
+import HoldfastTestKit
+import Testing
 
 /// A backend in this process, and a directory for the commands that run against it.
 struct CommandShop {

@@ -1,9 +1,9 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastTestKit
 import Testing
 
 /// Tests of the number of messages that a stream loads from its store into memory.

@@ -1,7 +1,7 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSocket
+import HoldfastTestKit
 import Testing
 
 /// Tests of `ShopStream.send`, which waits until the server has stored the message.

@@ -2,8 +2,8 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
-import HoldfastTestKit
 import HoldfastRelayData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

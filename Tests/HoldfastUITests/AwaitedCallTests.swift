@@ -3,12 +3,12 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
+import HoldfastMessageData
 import HoldfastPorts
 import HoldfastSession
-import HoldfastTestKit
-import HoldfastMessageData
 import HoldfastSessionData
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastUI

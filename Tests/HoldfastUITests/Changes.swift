@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
-import HoldfastUI
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
+import HoldfastUI
 import Testing
 
 extension Scratch {

@@ -1,11 +1,11 @@
 import Foundation
 import Holdfast
 import HoldfastFeaturePorts
+import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastPorts
-import HoldfastTestKit
-import HoldfastMessageData
 import HoldfastSyncData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

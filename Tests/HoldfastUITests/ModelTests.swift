@@ -1,13 +1,13 @@
-import HoldfastSession
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 import HoldfastPorts
+import HoldfastSession
 import HoldfastSessionData
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastUI

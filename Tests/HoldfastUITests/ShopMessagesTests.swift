@@ -1,10 +1,10 @@
-import HoldfastMessageStream
-import HoldfastPorts
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastUI

@@ -3,11 +3,11 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
-import HoldfastPorts
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastRelayData
 import HoldfastSyncData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,13 +1,13 @@
 import Foundation
 import Holdfast
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
-import HoldfastPorts
-import HoldfastTestKit
-import HoldfastBottleData
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastSyncData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

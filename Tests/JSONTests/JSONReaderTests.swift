@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
+import HoldfastTestKit
 import Testing
 
 /// Returns the reader's error for a whole text, or `nil` if the text is valid.

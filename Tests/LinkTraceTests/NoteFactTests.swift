@@ -1,6 +1,6 @@
+import HoldfastHeldChecks
 import HoldfastHeldSocket
 import HoldfastLinkChecks
-import HoldfastHeldChecks
 import Testing
 
 @testable import HoldfastCore

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastMessageStream
-import HoldfastMessageData
 
 /// Tests of responses that do not contain the server's messages.
 struct StalledCatchUpTests {

@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastCore

@@ -1,10 +1,10 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
+import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAPNs
-import HoldfastRelayData
 
 /// Keys that OpenSSL creates for these tests. They give access to no service.
 enum SampleKey {

@@ -1,7 +1,7 @@
-import HoldfastCurlNetwork
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastCurlNetwork
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAPNs

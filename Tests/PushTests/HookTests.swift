@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastPushHook

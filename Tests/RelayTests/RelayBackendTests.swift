@@ -1,12 +1,12 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
-import HoldfastRelayServer
+import HoldfastHealthRelay
 import HoldfastRelayData
+import HoldfastRelayServer
+import HoldfastTestKit
 import Testing
 
 /// Tests of a complete phone and a complete backend that are connected through a fault-injecting

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastServerSockets
+import HoldfastTestKit
 import Testing
 
 /// Tests of the built program `holdfast relay`, which connects to a scripted backend.

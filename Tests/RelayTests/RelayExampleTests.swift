@@ -1,10 +1,10 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
+import HoldfastHealthRelay
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastRelayData
 import HoldfastServerSockets
+import HoldfastTestKit
 import Synchronization
 
 /// A scripted backend for one phone that uses real sockets.

@@ -1,13 +1,13 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealth
+import HoldfastHealthRelay
+import HoldfastHealthSamples
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastTestKit
 import Synchronization
 
 /// A relay that uses real sockets, with its ports and its updates.

@@ -1,13 +1,13 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import HoldfastDriver
+import HoldfastHealth
+import HoldfastHealthRelay
 import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerSockets
+import HoldfastTestKit
 import Testing
 
 /// Tests of a complete relay that uses real sockets and connects to a scripted backend.

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
 import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
 import HoldfastPorts
+import HoldfastTestKit
 
 /// A small machine for tests. It repeats numbers, and rings at its deadline.
 struct Bell: Machine {

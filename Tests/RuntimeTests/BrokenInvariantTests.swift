@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct BrokenInvariantTests {

@@ -1,8 +1,8 @@
 import Dispatch
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
 import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,9 +1,8 @@
-import HoldfastDriver
 import HoldfastCore
+import HoldfastDriver
+import HoldfastTestKit
 import Synchronization
 import Testing
-
-import HoldfastTestKit
 
 @testable import HoldfastSocket
 

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

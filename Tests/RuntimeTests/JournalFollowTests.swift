@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastDriver
+import HoldfastTestKit
 import Testing
 
 /// Tests of a journal that is read while it is written.

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastDriver

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
 import HoldfastSocket
+import HoldfastTestKit
 import Testing
 
 /// Tests of how long a runtime keeps the time that the system grants for a lifecycle event.

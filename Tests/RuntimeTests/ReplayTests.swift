@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastDriver
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60)))

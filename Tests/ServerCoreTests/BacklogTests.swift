@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 /// Tests for the backlog that a server sends after an upgrade: all missed messages, or none.

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
 import Testing
 
 struct CallReadingTests {

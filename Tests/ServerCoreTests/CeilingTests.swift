@@ -1,10 +1,10 @@
 import HoldfastCore
-import HoldfastServerParts
-import Testing
 import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastRelayServer
+import HoldfastServerParts
 import HoldfastSessionServer
+import Testing
 
 /// Tests of the maximums of sockets below, at and above their value, and of what metrics tell of them.
 struct CeilingTests {

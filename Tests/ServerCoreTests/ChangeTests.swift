@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
-import HoldfastIdentity
 
 /// Tests of edits and deletions, from the request to the answer and the frames.
 struct ChangeTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 /// Tests of the backlog of a socket that receives events: the newest version of each message that

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 /// Tests of pages for clients that ask for events.

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 /// Tests that the texts of edited and deleted messages leave the store's files within 5 s.

@@ -1,12 +1,12 @@
 import HoldfastCore
+import HoldfastIdentity
+import HoldfastJSON
 import HoldfastMessageData
 import HoldfastTestKit
-import HoldfastIdentity
 import Testing
 
 @testable import HoldfastMessageServer
 @testable import HoldfastServerParts
-import HoldfastJSON
 
 /// Tests of the rules of images: uploads in one request, downloads and deletions.
 @Suite struct ImageServerTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastMessageData
-import HoldfastUploads
-import HoldfastTestKit
 import HoldfastIdentity
+import HoldfastMessageData
+import HoldfastTestKit
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastMessageServer

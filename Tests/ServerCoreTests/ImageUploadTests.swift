@@ -1,12 +1,12 @@
 import HoldfastCore
+import HoldfastIdentity
 import HoldfastMessageData
-import HoldfastUploads
 import HoldfastTestKit
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastMessageServer
 @testable import HoldfastServerParts
-import HoldfastIdentity
 
 /// Tests of images that are sent in pieces, and of what the server does at its own times.
 @Suite struct ImageUploadTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
-import Testing
 import HoldfastIdentity
 import HoldfastMessageServer
+import Testing
 
 struct MetricsTests {
   /// Returns the lines of the metrics page that are not comments.

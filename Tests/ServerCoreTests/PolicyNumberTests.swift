@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastServerParts
 import Testing
 
 @testable import HoldfastAssistants
@@ -6,7 +7,6 @@ import Testing
 @testable import HoldfastRelayServer
 @testable import HoldfastSessionServer
 @testable import HoldfastSyncServer
-import HoldfastServerParts
 
 /// Tests that pin every number of every server policy, so that a change is deliberate.
 @Suite struct PolicyNumberTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastJSON
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
-import HoldfastJSON
 
 struct RenderingTests {
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 struct RequestTests {

@@ -1,5 +1,5 @@
-import Testing
 import HoldfastServerParts
+import Testing
 
 @Suite struct RetryAfterTests {
   private static let waits: [(Duration, Int64)] = [

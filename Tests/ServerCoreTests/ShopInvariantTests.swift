@@ -1,10 +1,10 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastServerParts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastMessageServer
-import HoldfastServerParts
 
 /// Tests that each invariant of `ShopServer` and its alarms detects a planted fault.
 @Suite struct ShopInvariantTests {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
 import Testing
 
 /// Tests that posts of a shop that arrive during a store write are stored together after that

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
-import HoldfastMessageData
 import Testing
 
 /// Tests of the server with a store that answers after random delays, and with clients that connect

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the daily counts on days without a connection.
 @Suite struct DayTests {

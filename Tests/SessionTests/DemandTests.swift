@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the requirements of seed 003 for attempts and pings.
 @Suite struct DemandTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 @Suite struct EndingTests {
   @Test func `disconnects at once in the background if nothing is in flight`() {

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the effects of a long upload and of a plain server on prompts in flight.
 @Suite struct HeldPromptTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the keys of prompts, of the answers that are reported with their ends, and of the marks
 /// of single news items.

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the connection quality that the user sees.
 @Suite struct QualityTests {

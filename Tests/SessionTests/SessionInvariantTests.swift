@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastCore

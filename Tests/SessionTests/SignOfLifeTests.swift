@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSession
-import HoldfastSessionData
 
 /// Tests of the inputs that count as a sign of life of a connection, and of those that do not.
 @Suite struct SignOfLifeTests {

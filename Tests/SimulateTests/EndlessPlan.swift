@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastHeldChecks
+import HoldfastLinkChecks
+import HoldfastTestKit
 import HoldfastWorlds
 
 /// A plan of held sockets that lasts many years, so that its run does not end during a test.

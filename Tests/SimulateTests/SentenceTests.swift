@@ -1,24 +1,24 @@
+import HoldfastBottleChecks
 import HoldfastBottleLink
 import HoldfastCore
+import HoldfastHealth
 import HoldfastHealthRelay
 import HoldfastHealthSync
-import HoldfastHeldSocket
-import HoldfastLinkTrace
-import HoldfastMessageStream
-import HoldfastSession
-import HoldfastMessageData
-import HoldfastRelayData
-import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastHeldChecks
+import HoldfastHeldSocket
+import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastMessageChecks
+import HoldfastMessageData
+import HoldfastMessageStream
 import HoldfastRelayChecks
+import HoldfastRelayData
+import HoldfastSession
 import HoldfastSessionChecks
 import HoldfastSyncChecks
+import HoldfastSyncData
 import HoldfastWorlds
 import Testing
-import HoldfastHealth
-import HoldfastSyncData
 
 /// Tests that each case of each input and effect has a sentence. The cases are those that the
 /// sources declare. Values come from simulated runs, and from `extra` where no run has one.

@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastHeldChecks
+import HoldfastLinkChecks
 import HoldfastMessageChecks
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 

@@ -1,14 +1,14 @@
 import Foundation
-import HoldfastLinkTrace
-import HoldfastRunTraces
-import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastBottleChecks
 import HoldfastHeldChecks
+import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastMessageChecks
 import HoldfastRelayChecks
+import HoldfastRunTraces
 import HoldfastSessionChecks
 import HoldfastSyncChecks
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 

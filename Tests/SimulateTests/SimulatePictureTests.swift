@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 

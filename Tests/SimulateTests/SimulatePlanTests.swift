@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 

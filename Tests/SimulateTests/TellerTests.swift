@@ -1,12 +1,12 @@
-import HoldfastCore
-import HoldfastHeldSocket
-import HoldfastLinkTrace
-import HoldfastRunTraces
-import HoldfastLinkChecks
 import HoldfastBottleChecks
+import HoldfastCore
 import HoldfastHeldChecks
+import HoldfastHeldSocket
+import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastMessageChecks
 import HoldfastRelayChecks
+import HoldfastRunTraces
 import HoldfastSessionChecks
 import HoldfastWorlds
 import Testing

@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastCore
-import HoldfastLinkTrace
-import HoldfastRunTraces
-import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastMessageChecks
 import HoldfastRelayChecks
+import HoldfastRunTraces
+import HoldfastTestKit
 import HoldfastWorlds
 import Testing
 

@@ -1,7 +1,7 @@
+import HoldfastBottleChecks
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorlds
 import Testing
 

@@ -1,9 +1,9 @@
+import HoldfastBottleChecks
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorlds
-import HoldfastBottleData
 import Testing
 
 /// Tests of the simulated world of a phone and a bottle.

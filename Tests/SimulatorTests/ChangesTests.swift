@@ -1,13 +1,13 @@
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastTestKit
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastMessageChecks
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of edits and deletions in the simulated world.
 @Suite struct ChangesTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 
 /// A client for tests that wraps the model of a stream and changes a part of its behavior.
 protocol WrappingClient: StreamClient {

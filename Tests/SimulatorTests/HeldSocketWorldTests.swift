@@ -1,7 +1,7 @@
-import HoldfastHeldSocket
 import HoldfastCore
-import HoldfastLinkChecks
 import HoldfastHeldChecks
+import HoldfastHeldSocket
+import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

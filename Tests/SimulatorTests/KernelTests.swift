@@ -1,14 +1,14 @@
-import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastHeldSocket
+import HoldfastMessageChecks
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
-@testable import HoldfastLinkChecks
 @testable import HoldfastHeldChecks
 @testable import HoldfastHeldWorld
-import HoldfastMessageChecks
+@testable import HoldfastLinkChecks
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the simulation kernel that all features share.
 struct KernelTests {

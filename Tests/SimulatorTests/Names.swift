@@ -1,7 +1,7 @@
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 
 // These are short names for the world of message streams, which most of these tests use.
 typealias Plan = WorldPlan<StreamFeature>

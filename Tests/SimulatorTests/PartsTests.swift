@@ -1,13 +1,13 @@
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastMessageChecks
 @testable import HoldfastMessageWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 @Suite struct EventQueueTests {
   @Test func `returns events by time, and in the order of insertion for equal times`() {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 
 /// A recorded run with all its observations in order.
 struct Recording {

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageStream
 import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastWorlds
 import Testing
 

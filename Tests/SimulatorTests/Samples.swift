@@ -1,11 +1,11 @@
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastWorlds
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastMessageChecks
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 extension Facts {
   static let shop: ShopID = {

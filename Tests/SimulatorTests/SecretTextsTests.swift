@@ -1,8 +1,8 @@
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 struct SecretTextsTests {
   @Test(arguments: ["abc.def", "x abc.def", "abc.def y", "ababc.def", "zzz", "\u{1F9A2}é-zzz"])

@@ -1,14 +1,14 @@
 import HoldfastCore
 import HoldfastServerParts
-import HoldfastSessionServer
 import HoldfastSessionData
+import HoldfastSessionServer
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastSessionChecks
 @testable import HoldfastSessionWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the ledger of a session server for findings that no deliberate defect causes.
 @Suite struct SessionLedgerTests {

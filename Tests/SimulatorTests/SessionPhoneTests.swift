@@ -1,13 +1,13 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastSession
+import HoldfastSessionData
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastSessionChecks
 @testable import HoldfastSessionWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the checkers of a session's phone for findings that no deliberate defect causes.
 @Suite struct SessionPhoneTests {

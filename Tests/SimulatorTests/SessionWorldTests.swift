@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastSessionChecks
-import HoldfastWorlds
-import HoldfastSessionData
 import HoldfastSession
+import HoldfastSessionChecks
+import HoldfastSessionData
+import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of sessions.

@@ -1,10 +1,10 @@
 import Foundation
-import HoldfastSimulator
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastSimulator
+import HoldfastWorlds
 import Synchronization
 import Testing
 

@@ -1,12 +1,12 @@
-import HoldfastHealthSync
 import HoldfastCore
 import HoldfastHealthSamples
+import HoldfastHealthSync
 import HoldfastLinkChecks
 import HoldfastSyncChecks
-import HoldfastWorlds
 import HoldfastSyncData
-import Testing
 import HoldfastUploads
+import HoldfastWorlds
+import Testing
 
 /// Tests of the simulated world of health sync.
 @Suite(.timeLimit(.minutes(60))) struct SyncWorldTests {

@@ -1,11 +1,11 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
+import HoldfastMessageData
+import HoldfastMessageStream
 import HoldfastTestKit
 import HoldfastWorlds
-import HoldfastMessageStream
 import Testing
-import HoldfastMessageData
 
 @Suite struct WorldTests {
   @Test(arguments: ServerKind.allCases)

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastHealthSamples
 import Testing
-import HoldfastHealth
 
 /// Tests of pages of samples, independent of the store.
 @Suite struct HealthPageTests {

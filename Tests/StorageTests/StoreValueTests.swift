@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// Tests of the values in which stores hold their data, using the contract suites that databases

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastTestKit
 import Testing
 

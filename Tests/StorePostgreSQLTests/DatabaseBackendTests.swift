@@ -1,7 +1,7 @@
 import HoldfastBackend
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastPostgreSQLStores

@@ -5,11 +5,12 @@ import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
 import HoldfastMessageData
-@testable import HoldfastPostgreSQLStores
 import HoldfastSQLiteStores
 import HoldfastTestKit
 import Synchronization
 import Testing
+
+@testable import HoldfastPostgreSQLStores
 
 /// Moves of stores between SQLite files and PostgreSQL.
 @Suite(.enabled(if: TestServer.isInstalled, TestServer.remedy))

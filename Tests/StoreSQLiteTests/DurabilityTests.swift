@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastFeaturePorts
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,7 +1,7 @@
-import HoldfastFeaturePorts
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealthSamples
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSQLiteStores

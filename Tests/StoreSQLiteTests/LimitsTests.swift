@@ -1,9 +1,9 @@
 import Foundation
-import HoldfastFeaturePorts
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastOwnerFiles
+import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastOwnerFiles
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSQLiteStores

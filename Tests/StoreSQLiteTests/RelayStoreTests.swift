@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
 import HoldfastRelayData
 import HoldfastSQLiteStores
+import HoldfastTestKit
 import Testing
 
 @Suite struct StoreContractTests {

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSQLiteStores

@@ -1,5 +1,5 @@
-import HoldfastChildProcesses
 import Glibc
+import HoldfastChildProcesses
 import Synchronization
 import Testing
 

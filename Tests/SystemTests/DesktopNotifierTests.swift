@@ -1,9 +1,9 @@
 import CHoldfastSystemd
 import Foundation
 import Glibc
-import HoldfastTestKit
-import HoldfastPorts
 import HoldfastDesktopNotifications
+import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

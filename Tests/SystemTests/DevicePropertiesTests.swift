@@ -1,10 +1,10 @@
+import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
-import HoldfastCore
 import Testing
 
-@testable import HoldfastSystemLifecycle
 @testable import HoldfastNetworkCost
+@testable import HoldfastSystemLifecycle
 
 /// Tests of device states with a private bus daemon and services whose properties change.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))

@@ -1,8 +1,8 @@
 import CHoldfastSystemd
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSystemLifecycle

@@ -1,7 +1,7 @@
 import CHoldfastLinux
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastNetlink

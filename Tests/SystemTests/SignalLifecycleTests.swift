@@ -1,6 +1,6 @@
 import Glibc
-import HoldfastTestKit
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSystemLifecycle

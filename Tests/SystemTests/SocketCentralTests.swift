@@ -1,8 +1,8 @@
 import Dispatch
-import HoldfastTestKit
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastBottleData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,8 +1,8 @@
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastMessageData
-import Testing
 import HoldfastJSON
+import HoldfastMessageData
+import HoldfastTestKit
+import Testing
 
 private func decode(_ text: String) throws(MessageError) -> Page {
   try PageCodec.decode(Array(text: text), shop: Sample.shop)

@@ -1,8 +1,8 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 private func fails(_ text: String) -> RelayWireError? {

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
 import HoldfastRelayServer
+import HoldfastTestKit
 import Testing
 
 @Suite struct RelayPartsTests {

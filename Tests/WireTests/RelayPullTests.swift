@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
-import HoldfastHealth
 
 @Suite struct RelayPullTests {
   @Test func `a result has the id of its question under both names`() {

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 /// Tests of the limits of members in session messages, at and above each limit.

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 private func read(_ text: String) throws(FieldFault) -> SessionServerMessage {

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastJSON
 import Testing
 
 @testable import HoldfastMessageData
-import HoldfastJSON
 
 /// Tests of images and of references to them.
 @Suite struct ShopImageTests {

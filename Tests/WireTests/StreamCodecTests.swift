@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastTestKit
 import Testing
 
 private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {

@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastIdentity

@@ -3,6 +3,7 @@
 //
 // Its Objective-C half is Apple/Headers/Foundation.h. Android has the Swift half alone.
 @_exported public import Dispatch
+
 #if canImport(ObjectiveC)
   @_exported public import Darwin
   @_exported public import Foundation

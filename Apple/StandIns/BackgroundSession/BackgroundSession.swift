@@ -1,9 +1,10 @@
 // A stand-in for the part of Foundation that Linux lacks: background sessions of URLSession.
 @_exported public import Foundation
+import Synchronization
+
 @_exported public import class FoundationNetworking.HTTPURLResponse
 @_exported public import struct FoundationNetworking.URLRequest
 @_exported public import class FoundationNetworking.URLResponse
-import Synchronization
 
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   public let identifier: String?

@@ -1,8 +1,9 @@
 public import Foundation
+import Synchronization
+
 public import class FoundationNetworking.HTTPURLResponse
 public import struct FoundationNetworking.URLRequest
 public import class FoundationNetworking.URLResponse
-import Synchronization
 
 /// An upload in the system, which outlives the process that began it.
 @_spi(Script) public final class Transfer: Sendable {

@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastServerSockets
+import HoldfastTestKit
 import Synchronization
 
 /// The catch-up of missed messages, from the socket that reports them to the last message shown.

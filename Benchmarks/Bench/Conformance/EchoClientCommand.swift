@@ -1,10 +1,11 @@
-#if HOLDFAST_STANDINS
-  import HoldfastAppleNetwork
-#endif
 import HoldfastCommandKit
 import HoldfastCurlNetwork
 import HoldfastPorts
 import Synchronization
+
+#if HOLDFAST_STANDINS
+  import HoldfastAppleNetwork
+#endif
 
 /// The command `HoldfastBench echo-client`, which runs a phone's sockets against Autobahn's server.
 enum EchoClientCommand {

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastServerSockets
+import HoldfastTestKit
 
 /// A server that receives messages over HTTP or NATS and sends them to all connected clients.
 struct BackendServer: Sendable {

@@ -1,7 +1,7 @@
-import HoldfastCurlNetwork
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastCurlNetwork
 import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 
 /// A phone's sockets, compared with other clients that connect to the same server.

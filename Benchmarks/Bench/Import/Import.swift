@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSQLiteStores
+import HoldfastTestKit
 import Synchronization
 
 /// An import of an Apple Health export, into samples or into a store.

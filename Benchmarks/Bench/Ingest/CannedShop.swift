@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastMessageData
+import HoldfastProtocols
 import HoldfastServerSockets
 import Synchronization
 

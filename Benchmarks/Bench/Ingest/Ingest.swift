@@ -1,7 +1,7 @@
-import HoldfastTestKit
-import HoldfastServerSockets
-import Synchronization
 import HoldfastMessageData
+import HoldfastServerSockets
+import HoldfastTestKit
+import Synchronization
 
 /// The ingestion of messages, from the bytes of the frames to messages that are stored and shown.
 ///

@@ -1,10 +1,10 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastSQLiteStores
+import HoldfastTestKit
 import Synchronization
 
 /// A phone that uses the public API with a real store and real sockets, as an app does.

@@ -1,7 +1,7 @@
 import CHoldfastSQLite
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastTestKit
 
 /// The inserts of a client and nothing else. They are an upper limit for the speed of a client.
 ///

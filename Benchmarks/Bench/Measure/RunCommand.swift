@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import Foundation
+import HoldfastCommandKit
 import HoldfastJSON
 
 /// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.

@@ -1,6 +1,6 @@
-import HoldfastCommandKit
 import Foundation
 import Holdfast
+import HoldfastCommandKit
 import HoldfastCore
 import HoldfastSession
 

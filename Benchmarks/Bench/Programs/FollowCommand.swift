@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastMessageStream

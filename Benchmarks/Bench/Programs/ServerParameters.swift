@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 
 /// The parameters of the programs that run the real backend.
 enum ServerParameters {

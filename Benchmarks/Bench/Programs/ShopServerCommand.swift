@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastMessageServer

@@ -1,11 +1,11 @@
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
-import HoldfastMessageStream
 import HoldfastMessageServer
+import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastTestKit
 
 /// A real backend and phones that follow its shops, all in this process.
 struct Household {

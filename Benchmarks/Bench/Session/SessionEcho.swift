@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSession
+import HoldfastTestKit
 
 /// Round trips of prompts and responses through one session.
 ///

@@ -1,8 +1,8 @@
 import CHoldfastSQLite
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSyncData
+import HoldfastTestKit
 
 /// The inserts of a health sync backend and nothing else. They are an upper limit for its speed.
 ///

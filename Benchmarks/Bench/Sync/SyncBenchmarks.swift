@@ -1,14 +1,14 @@
 import Foundation
-import HoldfastHealthSync
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealthSamples
+import HoldfastHealthSync
 import HoldfastPorts
-import HoldfastSyncData
 import HoldfastSQLiteStores
+import HoldfastSyncData
+import HoldfastTestKit
 
 /// Health sync from a phone's store to a backend's store.
 ///

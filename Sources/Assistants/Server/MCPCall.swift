@@ -1,5 +1,5 @@
-import HoldfastRelayData
 public import HoldfastCore
+import HoldfastRelayData
 
 /// The route of an assistant's request.
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import HoldfastServerParts
 
 // Sign-ins on a page, for clients that can ask their user to open one. The word, the code and the

@@ -1,5 +1,4 @@
 import HoldfastPorts
-
 import Synchronization
 
 /// The bounded FIFO queue of a driver. Any task can use it.

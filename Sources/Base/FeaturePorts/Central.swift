@@ -1,5 +1,5 @@
-public import HoldfastCore
 public import HoldfastBottleData
+public import HoldfastCore
 
 /// A radio that finds and connects peripherals: Core Bluetooth, BlueZ, or a radio on a socket.
 ///

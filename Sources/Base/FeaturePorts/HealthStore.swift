@@ -1,7 +1,7 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastHealth
 public import HoldfastHealthSamples
+public import HoldfastPorts
 
 /// A read-only source of a person's health samples: a store or HealthKit.
 ///

@@ -1,6 +1,6 @@
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastBottleData
 public import HoldfastLinkChecks
 
 /// The checkers of the guarantees that are specific to a bottle, and that need no more than a

@@ -1,6 +1,6 @@
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastBottleData
 public import HoldfastLinkChecks
 
 extension BottleFeature {

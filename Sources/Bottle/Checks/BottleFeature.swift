@@ -1,6 +1,6 @@
+package import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
-package import HoldfastBottleData
 public import HoldfastLinkChecks
 
 /// A bottle and its phone.

@@ -1,6 +1,6 @@
+import HoldfastBottleData
 public import HoldfastBottleLink
 import HoldfastCore
-import HoldfastBottleData
 public import HoldfastLinkChecks
 
 extension BottleModel: LinkModel {

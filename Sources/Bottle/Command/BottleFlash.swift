@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBottleData
+import HoldfastCommandKit
 import HoldfastOwnerFiles
 
 /// The flash memory of a virtual bottle, stored in a text file.

@@ -1,9 +1,9 @@
-import HoldfastBlueZ
-import HoldfastCommandKit
 import Holdfast
+import HoldfastBlueZ
+import HoldfastBottleData
+import HoldfastCommandKit
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastBottleData
 import HoldfastRadioSocket
 
 /// The radio that a command uses: this machine's Bluetooth adapter, or a Unix socket.

@@ -1,6 +1,6 @@
-import HoldfastFirmware
 import HoldfastCommandKit
 import HoldfastCore
+import HoldfastFirmware
 
 /// An action on a virtual bottle.
 enum BottleAction: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import Glibc
+import HoldfastCommandKit
 
 /// A locked file that indicates to `bottle status` that a watch is running. The lock ends with the
 /// watch's process.

@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 
 // The discovery of services: once for each connection, and again when the bottle changes them.
 extension BottleModel {

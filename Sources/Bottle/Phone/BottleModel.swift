@@ -1,5 +1,5 @@
-public import HoldfastCore
 public import HoldfastBottleData
+public import HoldfastCore
 
 /// The client of a bottle. It reconnects automatically and stores each drink once.
 ///

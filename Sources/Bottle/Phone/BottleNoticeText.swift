@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 
 extension BottleStatus: CustomStringConvertible {
   /// The phase and the reason, such as `disconnected: the connection was reset`. A problem of the

@@ -1,5 +1,5 @@
-public import HoldfastCore
 public import HoldfastBottleData
+public import HoldfastCore
 
 /// The status of a bottle's client that the user sees.
 public struct BottleStatus: Sendable, Hashable, Codable {

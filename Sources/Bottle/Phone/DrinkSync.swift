@@ -1,5 +1,5 @@
-public import HoldfastCore
 import HoldfastBottleData
+public import HoldfastCore
 
 /// The phone's side of a synchronization, which stores every chunk before it acknowledges the
 /// chunk.

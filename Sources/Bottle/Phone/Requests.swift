@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 
 /// The app's unanswered requests, including refreshes.
 struct Requests: Sendable, Hashable {

@@ -1,7 +1,7 @@
 import Dispatch
+public import HoldfastBottleData
 public import HoldfastCore
 public import HoldfastFeaturePorts
-public import HoldfastBottleData
 import Synchronization
 
 /// A central that uses a Unix socket as its radio. A peripheral that listens on the socket is in

@@ -1,6 +1,6 @@
 import Dispatch
-package import HoldfastFeaturePorts
 package import HoldfastBottleData
+package import HoldfastFeaturePorts
 import Synchronization
 
 /// A peripheral on a Unix socket. One phone at a time can connect to it.

@@ -1,5 +1,5 @@
-public import HoldfastFirmware
 public import HoldfastBottleData
+public import HoldfastFirmware
 
 // The firmware's values in the format that the phone uses.
 extension VirtualBottle {

@@ -1,6 +1,6 @@
-public import HoldfastFirmware
-public import HoldfastCore
 public import HoldfastBottleData
+public import HoldfastCore
+public import HoldfastFirmware
 
 /// A bottle on a host. It applies the firmware's rules with the host's time, and encodes values as
 /// bytes.

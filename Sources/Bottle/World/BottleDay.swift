@@ -1,6 +1,6 @@
+import HoldfastBottleChecks
 public import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 /// An ordinary day of a bottle and its phone, and the cost of the day with the timers of a plan.

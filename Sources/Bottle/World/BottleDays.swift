@@ -1,6 +1,6 @@
+public import HoldfastBottleChecks
 import HoldfastCore
 import HoldfastLinkChecks
-public import HoldfastBottleChecks
 public import HoldfastWorldKernel
 
 extension BottleFeature {

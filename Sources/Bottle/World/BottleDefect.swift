@@ -1,8 +1,8 @@
+public import HoldfastBottleChecks
 import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastBottleChecks
 public import HoldfastWorldKernel
 
 extension BottleFeature {

@@ -1,9 +1,9 @@
+public import HoldfastBottleChecks
 public import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastFirmware
 public import HoldfastLinkChecks
-public import HoldfastBottleChecks
 public import HoldfastWorldKernel
 
 // The world of a bottle and its phone.

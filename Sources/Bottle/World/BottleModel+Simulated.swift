@@ -1,8 +1,8 @@
+public import HoldfastBottleChecks
 import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
 import HoldfastLinkChecks
-public import HoldfastBottleChecks
 public import HoldfastWorldKernel
 
 extension BottleModel: SimulatedModel {

@@ -1,8 +1,8 @@
+import HoldfastBottleChecks
 import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 /// A phone's radio, and the state that the system keeps while the app is not running.

@@ -1,6 +1,6 @@
+import HoldfastBottleChecks
 public import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 /// The times that a phone takes to reconnect to its bottle in one situation, over many seeds.

@@ -1,7 +1,7 @@
+import HoldfastBottleChecks
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 /// A checker of the limits for scans and connects. It checks when they begin and when they end.

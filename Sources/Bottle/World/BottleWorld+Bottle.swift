@@ -1,9 +1,9 @@
+import HoldfastBottleChecks
 import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastFirmware
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastVirtualBottle
 import HoldfastWorldKernel
 

@@ -1,8 +1,8 @@
+import HoldfastBottleChecks
 import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 extension BottleRadio {

@@ -1,8 +1,8 @@
+public import HoldfastBottleChecks
 import HoldfastBottleData
 public import HoldfastBottleLink
 import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastBottleChecks
 import HoldfastWorldKernel
 
 /// The checkers of a bottle's guarantees that need to know what the radio, the phone's system and

@@ -1,5 +1,5 @@
-import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastHeldSocket
 public import HoldfastLinkChecks
 
 extension HeldFeature {

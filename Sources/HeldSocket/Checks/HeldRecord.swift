@@ -1,5 +1,5 @@
-public import HoldfastHeldSocket
 import HoldfastCore
+public import HoldfastHeldSocket
 public import HoldfastLinkChecks
 
 extension HeldFeature: ReplayedFeature {

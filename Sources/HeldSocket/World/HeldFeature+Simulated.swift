@@ -1,7 +1,7 @@
 public import HoldfastCore
+public import HoldfastHeldChecks
 public import HoldfastHeldSocket
 public import HoldfastLinkChecks
-public import HoldfastHeldChecks
 public import HoldfastWorldKernel
 
 // The world of `HeldSocket`: one phone, its user, and a server with a foreign protocol.

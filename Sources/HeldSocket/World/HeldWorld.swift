@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastHeldChecks
 import HoldfastHeldSocket
 import HoldfastLinkChecks
-import HoldfastHeldChecks
 import HoldfastWorldKernel
 
 /// A world with one phone, its user, and a server with a foreign protocol.

@@ -1,9 +1,9 @@
+import HoldfastBottleData
 import HoldfastBottleLink
-import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastBottleData
+import HoldfastSocket
 import Synchronization
 
 /// The effect handler of a bottle. It uses the radio and the store, and delivers updates.

@@ -1,7 +1,7 @@
 public import HoldfastBottleLink
-public import HoldfastSocket
 import HoldfastCore
 public import HoldfastFeaturePorts
+public import HoldfastSocket
 
 /// The configuration of a bottle, with the parts of the device that it uses.
 public struct BottleLinkConfiguration: Sendable {

@@ -1,6 +1,6 @@
 public import Foundation
-import HoldfastSocket
 public import HoldfastBottleData
+import HoldfastSocket
 
 extension BottleDrink {
   /// The time of the drink, or the time at which it was stored if the bottle's clock was not set.

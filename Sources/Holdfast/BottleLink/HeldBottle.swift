@@ -1,9 +1,9 @@
+public import HoldfastBottleData
 public import HoldfastBottleLink
-public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-public import HoldfastBottleData
+public import HoldfastSocket
 import Synchronization
 
 /// A drinking bottle that reconnects automatically.

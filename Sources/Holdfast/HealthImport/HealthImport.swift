@@ -1,7 +1,7 @@
-import HoldfastExportFiles
 public import HoldfastCore
-public import HoldfastHealthSamples
+import HoldfastExportFiles
 public import HoldfastFeaturePorts
+public import HoldfastHealthSamples
 public import HoldfastPorts
 
 /// An import of an Apple Health export into a health store.

@@ -1,7 +1,7 @@
-import HoldfastExportFiles
 import HoldfastCore
-import HoldfastHealthSamples
+import HoldfastExportFiles
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 
 /// The last step of an import, which removes samples that the export does not contain and creates
 /// the counts.

@@ -1,7 +1,7 @@
-import HoldfastExportFiles
 import HoldfastCore
-import HoldfastHealthSamples
+import HoldfastExportFiles
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 
 /// The first reading of an import. It adds samples to the store.
 struct ImportRun {

@@ -1,9 +1,9 @@
-public import HoldfastHealthRelay
-public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastHealth
+public import HoldfastHealthRelay
 public import HoldfastPorts
 public import HoldfastRelayData
+public import HoldfastSocket
 
 /// A short exchange with the backend that answers queued questions while the app is in the
 /// background.

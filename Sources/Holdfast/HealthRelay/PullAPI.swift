@@ -1,7 +1,7 @@
-import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastSocket
 
 /// A client of the backend's interface for phones without a socket.
 struct PullAPI: Sendable {

@@ -1,8 +1,8 @@
-import HoldfastHealthRelay
-import HoldfastSocket
 import HoldfastCore
+import HoldfastHealthRelay
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastSocket
 
 /// The effect handler of a pull. It sends requests to the backend, reads health data, and holds the
 /// messages produced.

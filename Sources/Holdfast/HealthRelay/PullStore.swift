@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastHealthSamples
-import HoldfastFeaturePorts
 import HoldfastPorts
 
 /// The health data of one run of a pull. The store is opened for the first question, because many

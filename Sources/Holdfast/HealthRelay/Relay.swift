@@ -1,8 +1,8 @@
-public import HoldfastHealthRelay
-public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
+public import HoldfastHealthRelay
 import HoldfastPorts
+public import HoldfastSocket
 
 /// The relay of a phone, through which paired assistants read health data. It is an asynchronous
 /// sequence of updates.

@@ -1,8 +1,8 @@
-import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastHealth
-import HoldfastJSON
 import HoldfastFeaturePorts
+import HoldfastHealth
+import HoldfastHealthRelay
+import HoldfastJSON
 import HoldfastRelayData
 
 /// The answer to a question: the object that is sent, and its summary for the model.

@@ -1,10 +1,10 @@
-public import HoldfastHealthRelay
-public import HoldfastSocket
 public import HoldfastCore
-public import HoldfastHealth
 public import HoldfastFeaturePorts
+public import HoldfastHealth
+public import HoldfastHealthRelay
 public import HoldfastPorts
 public import HoldfastRelayData
+public import HoldfastSocket
 
 /// The configuration of a relay and of pulls, with the parts of the device that they use.
 public struct RelayConfiguration: Sendable {

@@ -1,11 +1,11 @@
-import HoldfastHealthRelay
-import HoldfastSocket
 import HoldfastCore
-import HoldfastHealth
-import HoldfastJSON
 import HoldfastFeaturePorts
+import HoldfastHealth
+import HoldfastHealthRelay
+import HoldfastJSON
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastSocket
 
 /// The effect handler of a relay. It uses the sockets, reads answers, shows the notification, and
 /// delivers updates.

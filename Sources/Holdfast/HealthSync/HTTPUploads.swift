@@ -1,8 +1,8 @@
-import HoldfastHealthSync
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastFeaturePorts
+import HoldfastHealthSync
 import HoldfastPorts
+import HoldfastProtocols
 import HoldfastSyncData
 import HoldfastUploads
 

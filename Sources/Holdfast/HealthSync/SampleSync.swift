@@ -1,8 +1,8 @@
-public import HoldfastHealthSync
-public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
+public import HoldfastHealthSync
 public import HoldfastPorts
+public import HoldfastSocket
 
 /// A sync of health samples with a server.
 ///

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealthSamples
 public import HoldfastFeaturePorts
+import HoldfastHealthSamples
 public import HoldfastPorts
 public import HoldfastSyncData
 

@@ -1,7 +1,7 @@
-import HoldfastHealthSync
-public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
+import HoldfastHealthSync
+public import HoldfastSocket
 import HoldfastUploads
 
 /// The configuration of a sync, with the parts of the device that it uses.

@@ -1,8 +1,8 @@
-import HoldfastHealthSync
-import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastHealthSync
 import HoldfastPorts
+import HoldfastSocket
 import HoldfastSyncData
 import Synchronization
 

@@ -1,7 +1,7 @@
-import HoldfastSocket
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
+import HoldfastPorts
+import HoldfastSocket
 import HoldfastUploads
 
 /// A client of a server's images.

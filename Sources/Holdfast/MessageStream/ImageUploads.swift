@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastJSON
+import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastPorts
-import HoldfastMessageData
 import HoldfastUploads
-import HoldfastJSON
 
 /// The uploads of the images in an outbox.
 ///

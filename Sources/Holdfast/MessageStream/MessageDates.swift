@@ -1,7 +1,7 @@
 public import Foundation
 import HoldfastCore
-import HoldfastSocket
 public import HoldfastMessageData
+import HoldfastSocket
 
 extension ShopMessage {
   /// The time of creation, according to the server's clock.

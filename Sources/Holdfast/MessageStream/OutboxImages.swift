@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastOwnerFiles
 import HoldfastMessageData
+import HoldfastOwnerFiles
 import HoldfastUploads
 import Synchronization
 

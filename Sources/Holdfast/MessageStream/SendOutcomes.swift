@@ -1,9 +1,9 @@
-import HoldfastSocket
 public import Foundation
 public import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastSocket
 import Synchronization
 
 /// The reason why `ShopStream.send`, `edit` or `delete` returned without the server having stored

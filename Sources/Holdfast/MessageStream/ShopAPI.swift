@@ -1,8 +1,8 @@
-import HoldfastSocket
 import HoldfastCore
-import HoldfastPorts
-import HoldfastMessageData
 import HoldfastJSON
+import HoldfastMessageData
+import HoldfastPorts
+import HoldfastSocket
 
 /// A client of a shop's REST interface. It converts values to requests and responses to values.
 struct ShopAPI: Sendable {

@@ -1,9 +1,9 @@
 public import Foundation
 public import HoldfastCore
-import HoldfastOwnerFiles
-import HoldfastSocket
 package import HoldfastFeaturePorts
 package import HoldfastMessageData
+import HoldfastOwnerFiles
+import HoldfastSocket
 
 // Messages with images.
 extension ShopStream {

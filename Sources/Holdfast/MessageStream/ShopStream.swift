@@ -1,8 +1,8 @@
-public import HoldfastSocket
 public import HoldfastCore
-import HoldfastPorts
 public import HoldfastMessageData
 public import HoldfastMessageStream
+import HoldfastPorts
+public import HoldfastSocket
 
 /// The stream of a shop's messages. It is an asynchronous sequence of updates and accepts the
 /// user's commands.

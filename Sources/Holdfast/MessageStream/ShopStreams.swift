@@ -1,10 +1,10 @@
 import Foundation
 public import HoldfastCore
 public import HoldfastFeaturePorts
+import HoldfastMessageData
 import HoldfastMessageStream
 import HoldfastPorts
 public import HoldfastSocket
-import HoldfastMessageData
 
 /// The open shop streams of one user. At most five are open at the same time.
 ///

@@ -1,7 +1,7 @@
 public import Foundation
 public import HoldfastCore
-import HoldfastSocket
 public import HoldfastMessageData
+import HoldfastSocket
 
 /// The configuration of a shop's stream.
 public struct StreamConfiguration: Sendable {

@@ -1,9 +1,9 @@
-import HoldfastSocket
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastPorts
+import HoldfastSocket
 
 /// The effect handler of a message stream. It uses the sockets, the REST interface and the store,
 /// and delivers updates.

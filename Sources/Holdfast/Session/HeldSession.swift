@@ -1,9 +1,9 @@
-public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastSessionData
 public import HoldfastSession
+import HoldfastSessionData
+public import HoldfastSocket
 
 /// A two-way session with a server, which answers prompts.
 ///

@@ -1,9 +1,9 @@
 public import Foundation
 public import HoldfastCore
 import HoldfastPorts
-import HoldfastSocket
-import HoldfastSessionData
 import HoldfastSession
+import HoldfastSessionData
+import HoldfastSocket
 import Synchronization
 
 /// The reason why `HeldSession.answer(to:)` returned no answer, and the prompt that it concerns.

@@ -1,8 +1,8 @@
 public import Foundation
-public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
 import HoldfastSession
+public import HoldfastSocket
 
 /// The configuration of a session.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
-import HoldfastSocket
 public import HoldfastSessionData
+import HoldfastSocket
 
 extension SessionEntry {
   /// The time at which the server stored the message, if it is known. It never determines the

@@ -1,11 +1,11 @@
-import HoldfastSocket
-import HoldfastKeyedHashing
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastJSON
+import HoldfastKeyedHashing
 import HoldfastPorts
-import HoldfastSessionData
 import HoldfastSession
+import HoldfastSessionData
+import HoldfastSocket
 
 /// The effect handler of a session. It uses the sockets, the key and the store, and delivers
 /// events.

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastCore
-import HoldfastUploads
 import HoldfastOwnerFiles
+import HoldfastUploads
 
 /// The files of payloads that wait to be uploaded, in a folder of a data directory, and the tickets
 /// of their uploads.

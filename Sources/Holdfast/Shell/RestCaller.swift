@@ -1,6 +1,6 @@
-import HoldfastSocket
 import HoldfastCore
 import HoldfastPorts
+import HoldfastSocket
 
 /// A client of a backend's JSON interface over HTTP.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
-public import HoldfastHeldSocket
 public import HoldfastCore
+public import HoldfastHeldSocket
 import HoldfastPorts
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastHeldSocket
 import HoldfastPorts
 import Synchronization
 

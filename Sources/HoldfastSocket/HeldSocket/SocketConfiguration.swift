@@ -1,6 +1,6 @@
 public import Foundation
-import HoldfastHeldSocket
 public import HoldfastCore
+import HoldfastHeldSocket
 public import HoldfastPorts
 
 /// The configuration of a held socket. Only the URL has no default.

@@ -1,5 +1,5 @@
-public import HoldfastHeldSocket
 public import HoldfastCore
+public import HoldfastHeldSocket
 
 /// A description of the app's protocol as a set of optional pure functions.
 ///

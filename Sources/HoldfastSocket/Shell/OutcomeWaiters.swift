@@ -1,6 +1,6 @@
-package import HoldfastPorts
 import HoldfastCore
 import HoldfastDriver
+package import HoldfastPorts
 import Synchronization
 
 /// The callers that wait for the outcomes of commands. Each command has a key.

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 import HoldfastOwnerFiles
+public import HoldfastPorts
 
 /// A store that keeps each secret in its own file, readable only by the file's owner (0600).
 ///

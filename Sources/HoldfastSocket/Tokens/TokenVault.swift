@@ -1,7 +1,7 @@
 import Foundation
 package import HoldfastCore
-package import HoldfastPorts
 import HoldfastJSON
+package import HoldfastPorts
 
 /// A holder of the current token, in memory only. At most one renewal runs at a time.
 package actor TokenVault {

@@ -1,8 +1,8 @@
 public import Foundation
 public import Holdfast
+public import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastFeaturePorts
-public import HoldfastBottleData
 public import Observation
 
 /// A bottle and its drinks, for the screens of an app.

@@ -1,9 +1,9 @@
 public import Foundation
 public import Holdfast
 import HoldfastCore
-import HoldfastPorts
 public import HoldfastFeaturePorts
 public import HoldfastHealthSync
+import HoldfastPorts
 public import HoldfastSyncData
 public import Observation
 

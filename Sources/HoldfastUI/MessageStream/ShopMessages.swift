@@ -1,9 +1,9 @@
-import HoldfastPorts
-import HoldfastCore
-import HoldfastMessageStream
-public import HoldfastMessageData
 import Foundation
 public import Holdfast
+import HoldfastCore
+public import HoldfastMessageData
+import HoldfastMessageStream
+import HoldfastPorts
 public import Observation
 
 /// The messages of one shop, for the screens of an app.

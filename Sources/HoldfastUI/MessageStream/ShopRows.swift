@@ -1,6 +1,6 @@
-public import HoldfastMessageData
 public import Foundation
 public import Holdfast
+public import HoldfastMessageData
 
 /// A message, as a row of a list.
 public struct MessageRow: Sendable, Hashable, Identifiable {

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastCore
 import Holdfast
+import HoldfastCore
 import HoldfastPorts
 
 /// A converter from the instants of a clock to dates.

@@ -1,6 +1,6 @@
-import HoldfastSession
 import Foundation
 public import Holdfast
+import HoldfastSession
 public import Observation
 
 /// A conversation in a session, for the screens of an app.

@@ -1,7 +1,8 @@
-import HoldfastSessionData
-import HoldfastSession
 public import Foundation
 public import Holdfast
+import HoldfastSession
+import HoldfastSessionData
+
 /// A turn of a conversation, as a row of a list.
 public struct TurnRow: Sendable, Hashable, Identifiable {
   /// The id of the message. For a prompt, this is its idempotency key.

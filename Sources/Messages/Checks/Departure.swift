@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastMessageStream
 import HoldfastLinkChecks
+import HoldfastMessageStream
 
 /// A checker that detects a stream that still has a deadline after it was closed.
 ///

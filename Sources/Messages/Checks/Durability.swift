@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastLinkChecks
 
 /// A checker that detects data that is shown, sent or acknowledged before it is durable, and a
 /// cursor that is ahead of the stored data.

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 package import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastLinkChecks
 
 /// A checker that compares accepted and shown messages, and detects lost, duplicated and reordered
 /// messages.

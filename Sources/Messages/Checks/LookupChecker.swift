@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastMessageStream
-import HoldfastMessageData
 import HoldfastLinkChecks
+import HoldfastMessageData
+import HoldfastMessageStream
 
 /// A tracker of the information that the client of a plain server could have about a post when it
 /// repeated the post.

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastLinkChecks
 
 /// The messages in a server's log that the phone does not store, in the order in which a cursor
 /// covers them.

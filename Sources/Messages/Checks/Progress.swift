@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastLinkChecks
 
 /// A checker that detects a post that could have been sent but was not.
 ///

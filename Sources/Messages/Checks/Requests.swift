@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastLinkChecks
 import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastLinkChecks
 
 /// A checker that detects requests outside the socket that follow neither a cause nor a wait, and
 /// requests after a terminal answer.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastMessageStream
-import HoldfastMessageData
 import HoldfastLinkChecks
+import HoldfastMessageData
+import HoldfastMessageStream
 
 /// A checker that detects a message that is sent while an attempt to send a message is in progress.
 ///

@@ -1,6 +1,6 @@
 import HoldfastCore
-public import HoldfastMessageStream
 public import HoldfastLinkChecks
+public import HoldfastMessageStream
 
 /// The checkers of the guarantees that are specific to MessageStream, and that need no more than a
 /// journal contains.

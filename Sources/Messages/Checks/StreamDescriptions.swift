@@ -1,7 +1,7 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastMessageData
 import HoldfastMessageStream
-public import HoldfastLinkChecks
 
 extension StreamFeature {
   public static func describe(_ input: Input) -> TracePart { TraceText.cause(input) }

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastMessageData
 import HoldfastLinkChecks
+public import HoldfastMessageData
 
 /// A fact that is specific to this world.
 public enum StreamFact: Sendable, Equatable {

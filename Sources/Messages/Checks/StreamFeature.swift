@@ -1,7 +1,7 @@
 public import HoldfastCore
-public import HoldfastMessageStream
-import HoldfastMessageData
 public import HoldfastLinkChecks
+import HoldfastMessageData
+public import HoldfastMessageStream
 
 /// MessageStream: one phone in one shop, a server with one of two contracts, and other users.
 public enum StreamFeature: ObservedFeature {

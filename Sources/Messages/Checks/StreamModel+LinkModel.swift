@@ -1,6 +1,6 @@
 import HoldfastCore
-public import HoldfastMessageStream
 public import HoldfastLinkChecks
+public import HoldfastMessageStream
 
 extension StreamModel {
   /// The model's memory use.

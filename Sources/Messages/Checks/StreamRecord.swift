@@ -1,7 +1,7 @@
 import HoldfastCore
+public import HoldfastLinkChecks
 import HoldfastMessageData
 public import HoldfastMessageStream
-public import HoldfastLinkChecks
 
 extension StreamFeature: ReplayedFeature {
   public static var checkedInJournals: [Finding.Kind] {

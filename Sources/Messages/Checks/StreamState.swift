@@ -1,6 +1,6 @@
-public import HoldfastMessageStream
-public import HoldfastMessageData
 import HoldfastLinkChecks
+public import HoldfastMessageData
+public import HoldfastMessageStream
 
 /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
 public struct StreamState: Sendable {

@@ -1,9 +1,9 @@
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
-import HoldfastCommandParts
 
 /// A message as a command line names it: by its id or by the beginning of its id.
 struct MessageName: Sendable, Hashable {

@@ -1,10 +1,10 @@
-package import HoldfastCommandKit
 import Holdfast
-import HoldfastCore
-import HoldfastJSON
-import HoldfastFeaturePorts
-import HoldfastMessageData
+package import HoldfastCommandKit
 import HoldfastCommandParts
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastMessageData
 
 /// The command `holdfast outbox`: lists, retries and discards messages that no server has
 /// confirmed.

@@ -1,7 +1,7 @@
-import HoldfastFeaturePorts
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastMessageData
 import HoldfastMessageStream
 import Synchronization

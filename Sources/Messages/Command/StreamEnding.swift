@@ -1,8 +1,8 @@
 import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastMessageStream
-import HoldfastCommandParts
 
 /// The conditions under which a stream cannot continue on its own, each with its exit status.
 struct StreamEnding {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastJSON
 import HoldfastIdentity
+import HoldfastJSON
 
 /// The token that identifies a team to the push service. It is renewed before it is too old.
 ///

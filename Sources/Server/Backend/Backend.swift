@@ -1,17 +1,17 @@
 import Foundation
 public import HoldfastCore
-import HoldfastProtocols
 public import HoldfastFeaturePorts
-public import HoldfastPorts
-import HoldfastOwnerFiles
-import HoldfastPostgreSQLStores
-import HoldfastSQLiteStores
-import HoldfastServerSockets
-import Synchronization
 import HoldfastJSON
 import HoldfastMessageServer
+import HoldfastOwnerFiles
+public import HoldfastPorts
+import HoldfastPostgreSQLStores
+import HoldfastProtocols
+import HoldfastSQLiteStores
 import HoldfastServerData
 import HoldfastServerParts
+import HoldfastServerSockets
+import Synchronization
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
 /// files.

@@ -1,11 +1,11 @@
+public import HoldfastAssistants
 import HoldfastCore
+public import HoldfastMessageServer
 import HoldfastNATSBus
 public import HoldfastPorts
-import HoldfastServerSockets
-public import HoldfastAssistants
-public import HoldfastMessageServer
 public import HoldfastRelayServer
 public import HoldfastServerParts
+import HoldfastServerSockets
 public import HoldfastSessionServer
 public import HoldfastSyncServer
 

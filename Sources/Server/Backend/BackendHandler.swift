@@ -1,8 +1,8 @@
-import HoldfastCore
-import HoldfastProtocols
 import HoldfastAssistants
-import HoldfastServerParts
+import HoldfastCore
 import HoldfastOwnerFiles
+import HoldfastProtocols
+import HoldfastServerParts
 import HoldfastServerSockets
 
 /// A handler that owns the services, routes each event to a service and sets the alarm of the

@@ -2,8 +2,8 @@ import Glibc
 import HoldfastCore
 import HoldfastExportFiles
 import HoldfastKeyedHashing
-import HoldfastOwnerFiles
 import HoldfastOperators
+import HoldfastOwnerFiles
 
 /// An archive that is being written, with a checksum of each member. Only one thread at a time may
 /// use it.

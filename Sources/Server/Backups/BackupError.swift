@@ -1,7 +1,7 @@
 public import HoldfastCore
 import HoldfastExportFiles
-import HoldfastOwnerFiles
 public import HoldfastOperators
+import HoldfastOwnerFiles
 
 /// The reason why a backup was not made or not restored. Nothing is left of it then.
 public enum BackupError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -2,9 +2,9 @@ import Glibc
 import HoldfastCore
 import HoldfastExportFiles
 import HoldfastKeyedHashing
+import HoldfastOperators
 import HoldfastOwnerFiles
 import HoldfastSQLiteStores
-import HoldfastOperators
 
 /// A backup that is read from its beginning to its end. Only one thread at a time may use it.
 final class BackupReader {

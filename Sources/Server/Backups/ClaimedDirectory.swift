@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import HoldfastCore
-import HoldfastOwnerFiles
 import HoldfastOperators
+import HoldfastOwnerFiles
 
 /// A directory that only one process at a time fills. The kernel releases the claim when the process
 /// ends.

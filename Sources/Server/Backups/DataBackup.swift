@@ -1,9 +1,9 @@
 import Glibc
 import HoldfastCore
+import HoldfastOperators
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastSQLiteStores
-import HoldfastOperators
 import HoldfastServerData
 
 /// The backup of a data directory in one file, also while a backend uses the directory.

@@ -1,8 +1,8 @@
 import Glibc
 import HoldfastCore
+public import HoldfastOperators
 import HoldfastOwnerFiles
 import HoldfastSQLiteStores
-public import HoldfastOperators
 import HoldfastServerData
 
 /// The restoration of a backup to an empty data directory, after which its stores are in a new epoch.

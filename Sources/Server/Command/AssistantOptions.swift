@@ -1,7 +1,7 @@
-import HoldfastCommandKit
-import HoldfastBackend
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastBackend
+import HoldfastCommandKit
+import HoldfastCore
 import HoldfastRelayServer
 
 /// The options of `serve` for assistants.

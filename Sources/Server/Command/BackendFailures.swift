@@ -1,7 +1,7 @@
-import HoldfastCommandKit
 import HoldfastBackend
-import HoldfastCore
+import HoldfastCommandKit
 import HoldfastCommandParts
+import HoldfastCore
 
 extension CommandFailure {
   /// Creates the failure for an error of the backend.

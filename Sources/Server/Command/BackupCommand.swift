@@ -1,8 +1,8 @@
 import HoldfastBackups
 package import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
-import HoldfastCommandParts
 
 /// The command `holdfast backup`: copies a data directory into one file, also while it is served.
 package enum BackupCommand {

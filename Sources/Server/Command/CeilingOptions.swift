@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastCommandKit
-import HoldfastServerParts
 import HoldfastMessageServer
 import HoldfastRelayServer
+import HoldfastServerParts
 import HoldfastSessionServer
 
 /// The options of `serve` for the numbers of sockets.

@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 import HoldfastIdentity
 
 /// The options of `serve` for tokens of an identity provider.

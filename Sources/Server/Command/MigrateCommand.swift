@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackups
 package import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
 import Synchronization
-import HoldfastCommandParts
 
 /// The command `holdfast migrate`: moves a backend's stores from SQLite files to PostgreSQL, or back.
 package enum MigrateCommand {

@@ -1,9 +1,9 @@
 import HoldfastBackend
 package import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastCommandParts
 
 /// The command `holdfast nodes`: lists the nodes of a backend over PostgreSQL.
 package enum NodesCommand {

@@ -1,10 +1,10 @@
 import HoldfastBackups
 package import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
 import HoldfastOperators
 import Synchronization
-import HoldfastCommandParts
 
 /// The command `holdfast restore`: unpacks a backup to an empty data directory, or only checks it.
 package enum RestoreCommand {

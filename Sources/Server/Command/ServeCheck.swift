@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 
 /// The check of the options of `serve`, which starts and creates nothing.
 enum ServeCheck {

@@ -1,12 +1,12 @@
-package import HoldfastCommandKit
 import Glibc
-package import HoldfastBackend
-import HoldfastCore
-import HoldfastJSON
-import HoldfastFeaturePorts
 import HoldfastAssistants
-import HoldfastServerParts
+package import HoldfastBackend
+package import HoldfastCommandKit
 import HoldfastCommandParts
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastServerParts
 
 /// The command `holdfast serve`: runs the backend until a signal ends it.
 package enum ServeCommand {

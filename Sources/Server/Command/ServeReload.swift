@@ -1,5 +1,5 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 
 /// The options of a running backend, which SIGHUP reads again.
 struct ServeReload: Sendable {

@@ -1,12 +1,12 @@
-package import HoldfastCommandKit
 import Glibc
 import HoldfastBackend
-import HoldfastCore
-import HoldfastJSON
-import HoldfastPorts
-import HoldfastIdentity
-import HoldfastMessageData
+package import HoldfastCommandKit
 import HoldfastCommandParts
+import HoldfastCore
+import HoldfastIdentity
+import HoldfastJSON
+import HoldfastMessageData
+import HoldfastPorts
 
 /// The command `holdfast token`: signs a development token with the secret of a data directory.
 package enum TokenCommand {

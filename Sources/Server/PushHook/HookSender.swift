@@ -1,7 +1,7 @@
 import HoldfastChildProcesses
 import HoldfastCore
-import HoldfastJSON
 public import HoldfastFeaturePorts
+import HoldfastJSON
 public import HoldfastPorts
 public import HoldfastRelayData
 import Synchronization

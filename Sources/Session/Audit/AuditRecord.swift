@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastSessionData
 import HoldfastJSON
+public import HoldfastSessionData
 
 /// A record of the events of one script.
 public struct AuditRecord: Sendable, Hashable {

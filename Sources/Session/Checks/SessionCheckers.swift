@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastSessionData
-import HoldfastSession
 public import HoldfastLinkChecks
+import HoldfastSession
+import HoldfastSessionData
 
 /// The checkers of the guarantees that are specific to a session, and that do not need everything
 /// that passes over a connection.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastSessionData
-import HoldfastSession
 public import HoldfastLinkChecks
+import HoldfastSession
+import HoldfastSessionData
 
 extension SessionsFeature {
   public static func describe(_ input: Input) -> TracePart {

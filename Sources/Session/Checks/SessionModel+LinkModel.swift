@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastSessionData
-public import HoldfastSession
 public import HoldfastLinkChecks
+public import HoldfastSession
+import HoldfastSessionData
 
 extension SessionModel: LinkModel {
   public static func role(of input: Input) -> InputRole {

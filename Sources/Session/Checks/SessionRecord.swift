@@ -1,7 +1,7 @@
 import HoldfastCore
-package import HoldfastSessionData
-public import HoldfastSession
 public import HoldfastLinkChecks
+public import HoldfastSession
+package import HoldfastSessionData
 
 extension SessionsFeature: ReplayedFeature {
   /// The facts about the user and the app that the journal of a session contains.

@@ -1,7 +1,7 @@
 public import HoldfastCore
+public import HoldfastLinkChecks
 public import HoldfastSession
 public import HoldfastSessionData
-public import HoldfastLinkChecks
 
 /// Sessions: two phones of two people, and a server with a program behind it.
 ///

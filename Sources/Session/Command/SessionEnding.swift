@@ -1,8 +1,8 @@
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastSession
-import HoldfastCommandParts
 
 /// The conditions under which `session` ends on its own.
 struct SessionRunEnding {

@@ -1,6 +1,6 @@
 import HoldfastCore
-package import HoldfastSessionData
 import HoldfastServerParts
+package import HoldfastSessionData
 
 // The erasure of a user, whose clients and conversations bear the user's name.
 extension SessionServer {

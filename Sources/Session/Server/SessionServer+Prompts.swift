@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastServerParts
+import HoldfastSessionData
 
 // Prompts, from their arrival to the acknowledgement of their answers, and conversations.
 

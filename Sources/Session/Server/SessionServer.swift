@@ -1,7 +1,7 @@
 public import HoldfastCore
-public import HoldfastSessionData
 public import HoldfastIdentity
 public import HoldfastServerParts
+public import HoldfastSessionData
 
 /// The rules of the session server: handshakes, prompts, answers, conversations and the drain.
 ///

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastSessionChecks
 import HoldfastSession
+import HoldfastSessionChecks
 import HoldfastSessionData
 import HoldfastWorldKernel
 

@@ -1,7 +1,7 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastSessionChecks
 import HoldfastSession
+public import HoldfastSessionChecks
 import HoldfastSessionData
 import HoldfastSessionServer
 public import HoldfastWorldKernel

@@ -1,7 +1,7 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-import HoldfastSessionChecks
 import HoldfastServerParts
+import HoldfastSessionChecks
 import HoldfastSessionData
 import HoldfastSessionServer
 import HoldfastWorldKernel

@@ -1,7 +1,7 @@
 public import HoldfastCore
 import HoldfastLinkChecks
-public import HoldfastSessionChecks
 public import HoldfastSession
+public import HoldfastSessionChecks
 import HoldfastSessionData
 public import HoldfastWorldKernel
 

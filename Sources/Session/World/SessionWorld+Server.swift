@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastSessionChecks
 import HoldfastServerParts
 import HoldfastSession
+import HoldfastSessionChecks
 import HoldfastSessionData
 import HoldfastSessionServer
 import HoldfastWorldKernel

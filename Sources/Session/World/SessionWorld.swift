@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastLinkChecks
-import HoldfastSessionChecks
 import HoldfastSession
+import HoldfastSessionChecks
 import HoldfastSessionData
 import HoldfastSessionServer
 import HoldfastWorldKernel

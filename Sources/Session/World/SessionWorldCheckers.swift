@@ -1,7 +1,7 @@
 import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastSessionChecks
 import HoldfastSession
+public import HoldfastSessionChecks
 import HoldfastWorldKernel
 
 /// The checkers of a session's guarantees that need everything that passes over a connection. A

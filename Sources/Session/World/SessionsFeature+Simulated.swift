@@ -1,8 +1,8 @@
 public import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastSessionChecks
 public import HoldfastServerParts
 public import HoldfastSession
+public import HoldfastSessionChecks
 public import HoldfastSessionData
 public import HoldfastWorldKernel
 

@@ -1,9 +1,9 @@
-import HoldfastHealthRelay
+import HoldfastBottleChecks
 import HoldfastCore
 import HoldfastDriver
-import HoldfastLinkChecks
-import HoldfastBottleChecks
+import HoldfastHealthRelay
 import HoldfastHeldChecks
+import HoldfastLinkChecks
 import HoldfastMessageChecks
 import HoldfastRelayChecks
 import HoldfastSessionChecks

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastJSON
 import HoldfastDriver
+import HoldfastJSON
 import HoldfastLinkChecks
 import HoldfastWorlds
 

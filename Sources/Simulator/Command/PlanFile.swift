@@ -1,7 +1,7 @@
-import HoldfastCommandKit
 import Foundation
-import HoldfastJSON
+import HoldfastCommandKit
 import HoldfastDriver
+import HoldfastJSON
 import HoldfastLinkChecks
 import HoldfastWorlds
 

@@ -1,9 +1,9 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastJSON
+import HoldfastLinkChecks
 import HoldfastLinkTrace
 import HoldfastRunTraces
-import HoldfastLinkChecks
+import HoldfastSimulator
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate all`: plays all listed worlds in sequence.

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastJSON
 import HoldfastLinkChecks
+import HoldfastSimulator
 import HoldfastWorlds
 import Synchronization
 

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
+import HoldfastLinkChecks
 import HoldfastLinkTrace
 import HoldfastRunTraces
-import HoldfastLinkChecks
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate`: plays features in seeded worlds.

@@ -1,8 +1,8 @@
 import HoldfastCommandKit
 import HoldfastCore
+import HoldfastJSON
 import HoldfastLinkChecks
 import HoldfastWorlds
-import HoldfastJSON
 
 /// The formatting of numbers, runs and findings.
 enum SimulateFormat {

@@ -1,9 +1,9 @@
 import HoldfastCommandKit
 import HoldfastJSON
-import HoldfastLinkTrace
-import HoldfastSimulator
-import HoldfastRunTraces
 import HoldfastLinkChecks
+import HoldfastLinkTrace
+import HoldfastRunTraces
+import HoldfastSimulator
 import HoldfastWorlds
 
 /// The options `--html` and `--trace-file`: the page and the traces of one run.

@@ -1,7 +1,7 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastCore
 import HoldfastLinkChecks
+import HoldfastSimulator
 import HoldfastWorlds
 
 /// The parsed and checked arguments of the command `simulate WORLD`.

@@ -1,9 +1,9 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastCore
 import HoldfastJSON
-import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastLinkTrace
+import HoldfastSimulator
 import HoldfastWorlds
 
 /// The option `--shrink`: finds, prints and writes the smallest plan that fails in the same way.

@@ -1,8 +1,8 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastCore
 import HoldfastJSON
 import HoldfastLinkChecks
+import HoldfastSimulator
 import HoldfastWorlds
 
 /// The trace of one run, printed line by line.

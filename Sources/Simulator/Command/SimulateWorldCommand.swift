@@ -1,8 +1,8 @@
 import HoldfastCommandKit
-import HoldfastSimulator
 import HoldfastCore
-import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastLinkTrace
+import HoldfastSimulator
 import HoldfastWorlds
 import Synchronization
 

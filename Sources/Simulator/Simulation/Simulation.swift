@@ -1,6 +1,4 @@
 import Foundation
-@_exported public import struct HoldfastCore.LinkPolicy
-@_exported public import struct HoldfastCore.PolicyError
 @_exported public import HoldfastBottleChecks
 @_exported public import HoldfastHeldChecks
 @_exported public import HoldfastLinkChecks
@@ -10,6 +8,9 @@ import Foundation
 @_exported public import HoldfastSyncChecks
 @_exported public import HoldfastWorlds
 import Synchronization
+
+@_exported public import struct HoldfastCore.LinkPolicy
+@_exported public import struct HoldfastCore.PolicyError
 
 /// A simulation that runs a feature in seeded worlds.
 ///

@@ -1,15 +1,15 @@
-import HoldfastLinkChecks
 import HoldfastBottleChecks
-import HoldfastHeldChecks
-import HoldfastMessageChecks
-import HoldfastRelayChecks
-import HoldfastSessionChecks
-import HoldfastSyncChecks
 @_exported public import HoldfastBottleWorld
+import HoldfastHeldChecks
 @_exported public import HoldfastHeldWorld
+import HoldfastLinkChecks
+import HoldfastMessageChecks
 @_exported public import HoldfastMessageWorld
+import HoldfastRelayChecks
 @_exported public import HoldfastRelayWorld
+import HoldfastSessionChecks
 @_exported public import HoldfastSessionWorld
+import HoldfastSyncChecks
 @_exported public import HoldfastSyncWorld
 @_exported public import HoldfastWorldKernel
 

@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastHealthSamples
 public import HoldfastFeaturePorts
+import HoldfastHealthSamples
 public import HoldfastPorts
 public import HoldfastSyncData
 public import HoldfastUploads

@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastHealthSamples
 public import HoldfastFeaturePorts
+import HoldfastHealthSamples
 import HoldfastPorts
 public import HoldfastSyncData
 import HoldfastUploads

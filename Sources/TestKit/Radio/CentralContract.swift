@@ -1,6 +1,6 @@
+public import HoldfastBottleData
 public import HoldfastCore
 public import HoldfastFeaturePorts
-public import HoldfastBottleData
 
 /// The peripheral that a contract suite for a central uses. It is within the range of the central's
 /// radio.

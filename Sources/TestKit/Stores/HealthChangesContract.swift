@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 import HoldfastPorts
 
 // These functions check the promises of `HealthStore` about changes.

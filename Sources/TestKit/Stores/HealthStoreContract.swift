@@ -1,7 +1,7 @@
 import HoldfastCore
+public import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastHealthSamples
-public import HoldfastFeaturePorts
 
 /// Checks the promises of `HealthStore`, for any implementation and any test library.
 ///

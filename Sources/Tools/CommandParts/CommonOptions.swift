@@ -1,7 +1,7 @@
 package import HoldfastCommandKit
 package import HoldfastCore
-import HoldfastPorts
 import HoldfastOwnerFiles
+import HoldfastPorts
 
 // The options that several features share.
 extension Shared {

@@ -1,5 +1,5 @@
-package import HoldfastCommandKit
 package import Holdfast
+package import HoldfastCommandKit
 import HoldfastCore
 import HoldfastPorts
 

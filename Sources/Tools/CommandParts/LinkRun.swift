@@ -1,6 +1,6 @@
-package import HoldfastCommandKit
 import Glibc
 import Holdfast
+package import HoldfastCommandKit
 package import HoldfastPorts
 import HoldfastSystemLifecycle
 import Synchronization

@@ -1,5 +1,5 @@
-package import HoldfastCommandKit
 import Glibc
+package import HoldfastCommandKit
 import HoldfastCore
 import HoldfastPorts
 

@@ -1,6 +1,6 @@
-package import HoldfastCommandKit
 package import Foundation
 import Glibc
+package import HoldfastCommandKit
 import HoldfastFeaturePorts
 package import HoldfastHealth
 

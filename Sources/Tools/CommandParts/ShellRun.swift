@@ -1,6 +1,6 @@
+import Glibc
 import HoldfastChildProcesses
 import HoldfastCommandKit
-import Glibc
 import Synchronization
 
 /// A run of a shell command in its own process group, which is killed as a whole.

@@ -1,6 +1,6 @@
-package import HoldfastCommandKit
 import Dispatch
 package import Holdfast
+package import HoldfastCommandKit
 import HoldfastCore
 import HoldfastOwnerFiles
 

@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkTrace
-import HoldfastPorts
 import HoldfastMessageData
+import HoldfastPorts
+import HoldfastTestKit
 
 /// The environment of the demo: its participants, and the actions and measurements that scenarios
 /// share.

@@ -1,9 +1,9 @@
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastDriver
+import HoldfastLinkChecks
 import HoldfastLinkTrace
 import HoldfastPorts
-import HoldfastLinkChecks
 
 /// A link that a scenario of the demo shows.
 struct DemoLink: Sendable {

@@ -1,5 +1,5 @@
-package import HoldfastChildProcesses
 import Foundation
+package import HoldfastChildProcesses
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
-import HoldfastChildProcesses
 import Foundation
+import HoldfastChildProcesses
 
 /// An error that reports a failed system command.
 public struct NetworkLabError: Error, Equatable, CustomStringConvertible {

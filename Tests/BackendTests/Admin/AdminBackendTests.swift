@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastMessageServer
 import HoldfastPorts
 import HoldfastProtocols
+import HoldfastServerParts
 import HoldfastTestKit
 import Synchronization
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastJSON
-import HoldfastMessageServer
-import HoldfastServerParts
 
 /// Tests of the address for operators, over real sockets.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct AdminBackendTests {

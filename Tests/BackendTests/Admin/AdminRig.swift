@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastCore
+import HoldfastMessageServer
 import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastMessageServer
 
 /// A running backend with a Unix socket for operators.
 struct AdminRig {

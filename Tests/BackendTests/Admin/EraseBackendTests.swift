@@ -1,18 +1,18 @@
 import Foundation
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
-import HoldfastSessionServer
+import HoldfastJSON
 import HoldfastMessageData
+import HoldfastPorts
 import HoldfastRelayData
+import HoldfastServerParts
+import HoldfastSessionServer
 import HoldfastSyncData
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
-import HoldfastJSON
-import HoldfastServerParts
 
 /// Tests of the erasure of a user, over real sockets and files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct EraseBackendTests {

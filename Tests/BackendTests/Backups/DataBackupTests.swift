@@ -1,11 +1,12 @@
 import Foundation
-@testable import HoldfastBackend
-@testable import HoldfastBackups
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastOperators
 import HoldfastTestKit
 import Testing
+
+@testable import HoldfastBackend
+@testable import HoldfastBackups
 
 /// Tests of backups of data directories, and of their restoration.
 @Suite(.timeLimit(.minutes(60))) struct DataBackupTests {

@@ -1,11 +1,11 @@
 import Foundation
+import HoldfastAssistants
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
-import Testing
-import HoldfastAssistants
 import HoldfastServerParts
+import HoldfastTestKit
+import Testing
 
 /// Tests of `GET /health` in a headless browser.
 @Suite(

@@ -1,16 +1,16 @@
 import Foundation
-import HoldfastTestKit
+import HoldfastAssistants
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastProtocols
-import HoldfastFeaturePorts
-import HoldfastSyncServer
+import HoldfastServerParts
 import HoldfastSyncData
+import HoldfastSyncServer
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
-import HoldfastServerParts
 
 /// Tests of HealthSync over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncBackendTests {

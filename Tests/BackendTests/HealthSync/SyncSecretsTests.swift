@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastCore
 import HoldfastKeyedHashing
-import HoldfastTestKit
-import HoldfastSyncServer
 import HoldfastRelayData
 import HoldfastSyncData
+import HoldfastSyncServer
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend

@@ -1,14 +1,14 @@
 import Foundation
-import HoldfastTestKit
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastServerParts
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
 
 /// Tests of resumable uploads over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncUploadBackendTests {

@@ -1,15 +1,15 @@
 import Foundation
+import HoldfastAssistants
 import HoldfastCore
-import HoldfastPorts
 import HoldfastIdentity
+import HoldfastPorts
+import HoldfastServerParts
+import HoldfastSessionData
 import HoldfastSessionServer
 import HoldfastTestKit
-import HoldfastSessionData
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
-import HoldfastServerParts
 
 /// Tests of a backend that accepts tokens of an identity provider.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct IdentityBackendTests {

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
 import HoldfastCore
-import HoldfastPorts
 import HoldfastIdentity
+import HoldfastPorts
 import HoldfastTestKit
 import Synchronization
 

@@ -1,8 +1,8 @@
+import HoldfastAssistants
 import HoldfastBackend
 import HoldfastHealth
 import HoldfastRelayData
 import Testing
-import HoldfastAssistants
 
 /// Tests of current assistants, which use the official SDK, with a backend and a phone.
 @Suite(

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
+import HoldfastRelayData
 import HoldfastTestKit
 import Testing
-import HoldfastRelayData
 
 /// Tests of libraries that hand a model the text of an answer, and not its structured content.
 @Suite(

@@ -1,11 +1,11 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
+import HoldfastRelayData
+import HoldfastServerParts
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
-import HoldfastRelayData
-import HoldfastServerParts
 
 /// Tests of the HTTP responses, event streams and plain endpoints that an SDK hides.
 @Suite(.offThePool, .timeLimit(.minutes(60)))

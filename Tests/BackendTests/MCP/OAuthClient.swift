@@ -1,13 +1,13 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastAssistants
+import HoldfastRelayData
+import HoldfastServerParts
 import Synchronization
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastRelayData
-import HoldfastServerParts
 
 /// A client that signs in with OAuth over sockets, with the browser's part played by the test.
 struct OAuthTestClient {

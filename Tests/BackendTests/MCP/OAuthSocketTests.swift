@@ -1,11 +1,11 @@
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
+import HoldfastRelayData
+import HoldfastServerParts
 import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastRelayData
-import HoldfastServerParts
 
 /// Tests of the sign-in with OAuth over sockets, with a phone and its store.
 @Suite(.offThePool, .timeLimit(.minutes(60)))

@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
+import HoldfastHealth
+import HoldfastHealthRelay
+import HoldfastTestKit
 import Testing
 
 /// Tests that ask a real phone forty typical questions through the official SDKs.

@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastHealth
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHealth
+import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastRelayData
 
 /// Tests that the program in docs/relay.md works unchanged with both major versions of the SDK.
 @Suite(

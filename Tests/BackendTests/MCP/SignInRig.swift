@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastBackend
 import HoldfastAssistants
-import HoldfastTestKit
+import HoldfastBackend
 import HoldfastRelayData
+import HoldfastTestKit
 import Synchronization
 
 /// A backend at which assistants sign in with OAuth, and a phone that answers every question.

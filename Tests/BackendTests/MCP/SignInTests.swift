@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
+import HoldfastRelayData
 import HoldfastTestKit
 import Testing
-import HoldfastRelayData
 
 /// Tests of assistants of other makers that sign in with OAuth, with a backend and a phone. A script
 /// is their browser.

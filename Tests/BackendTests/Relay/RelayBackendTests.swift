@@ -1,13 +1,13 @@
+import HoldfastAssistants
 import HoldfastBackend
+import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastTestKit
-import HoldfastCore
-import HoldfastRelayServer
 import HoldfastRelayData
-import Testing
-import HoldfastAssistants
+import HoldfastRelayServer
 import HoldfastServerParts
+import HoldfastTestKit
+import Testing
 
 /// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in this
 /// process.

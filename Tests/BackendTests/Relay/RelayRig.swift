@@ -1,10 +1,10 @@
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealth
 import HoldfastFeaturePorts
-import HoldfastRelayServer
+import HoldfastHealth
 import HoldfastRelayData
+import HoldfastRelayServer
+import HoldfastTestKit
 
 /// A phone on a raw WebSocket.
 struct RelayPhoneClient {

@@ -1,16 +1,16 @@
 import Foundation
 import Holdfast
+import HoldfastAssistants
 import HoldfastBackend
-import HoldfastRelayServer
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastHealthSamples
-import HoldfastTestKit
-import HoldfastSyncData
-import Testing
-import HoldfastAssistants
+import HoldfastRelayServer
 import HoldfastServerParts
+import HoldfastSyncData
+import HoldfastTestKit
+import Testing
 
 /// Tests of answers from synced samples with a real phone, over real sockets and files.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SyncedAnswerTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 /// Tests that kill `holdfast serve` while it answers prompts.

@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastSessionServer
 import HoldfastSessionData
+import HoldfastSessionServer
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend

@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSessionData
+import HoldfastTestKit
 
 /// A session client on a raw WebSocket. Its calls block.
 struct SessionClient {

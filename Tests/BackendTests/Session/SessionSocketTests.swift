@@ -1,12 +1,12 @@
 import Foundation
-import HoldfastTestKit
+import HoldfastAssistants
 import HoldfastCore
+import HoldfastServerParts
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBackend
-import HoldfastAssistants
-import HoldfastServerParts
 
 /// Tests of sessions over real sockets, in which the test sends every message of the client.
 @Suite(.offThePool, .timeLimit(.minutes(60))) struct SessionSocketTests {

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastPorts
+import HoldfastProtocols
+import HoldfastTestKit
 import Testing
 
 /// Tests of sockets that hold for every dialer.

@@ -1,6 +1,6 @@
 import Dispatch
-import HoldfastTestKit
 import HoldfastProtocols
+import HoldfastTestKit
 import Synchronization
 
 /// The server's end of a WebSocket that a contract suite controls.

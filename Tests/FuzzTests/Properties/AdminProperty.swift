@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastOperators
-import HoldfastServerParts
 import HoldfastMessageData
 import HoldfastMessageServer
+import HoldfastOperators
+import HoldfastServerParts
 
 /// The properties of requests of operators, and of the file of erasures.
 enum AdminProperty {

@@ -1,7 +1,7 @@
-import HoldfastFirmware
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastBottleData
+import HoldfastFirmware
 import HoldfastVirtualBottle
 
 /// The properties of a bottle's values, of a radio's frames, and of the messages between a phone

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastMessageStream
+import HoldfastTestKit
 
 @testable import HoldfastBackend
 @testable import HoldfastCore

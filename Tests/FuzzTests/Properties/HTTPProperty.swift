@@ -1,6 +1,6 @@
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastSocketEngine
-import HoldfastMessageData
 
 @testable import HoldfastBackend
 @testable import HoldfastProtocols

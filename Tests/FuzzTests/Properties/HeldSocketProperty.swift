@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastHeldSocket
 import HoldfastCore
+import HoldfastHeldSocket
 import HoldfastProtocols
 
 /// The properties of the headers that a user passes to a held socket, and of the inputs of a held

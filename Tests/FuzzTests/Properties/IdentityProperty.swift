@@ -1,6 +1,6 @@
 import HoldfastCore
-@testable import HoldfastIdentity
 
+@testable import HoldfastIdentity
 @testable import HoldfastSessionServer
 
 /// The properties of what a backend reads of an identity provider: key sets, tokens and claims, and

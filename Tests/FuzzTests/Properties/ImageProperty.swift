@@ -1,8 +1,8 @@
 import HoldfastCore
-
-@testable import HoldfastServerParts
-@testable import HoldfastMessageData
 import HoldfastJSON
+
+@testable import HoldfastMessageData
+@testable import HoldfastServerParts
 
 /// The properties of forms, ranges and references to images.
 enum ImageProperty {

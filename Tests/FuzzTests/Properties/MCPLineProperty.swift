@@ -1,6 +1,6 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
-import HoldfastAssistants
 
 /// The properties of the server of one assistant over standard input and output: any lines, with
 /// the answers to their questions.

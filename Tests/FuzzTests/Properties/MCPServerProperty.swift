@@ -1,6 +1,6 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
-import HoldfastAssistants
 import HoldfastRelayServer
 
 /// The properties of a backend for assistants that receives events in any order: requests in

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastRelayServer
 
 @testable import HoldfastAssistants
 @testable import HoldfastServerParts
-import HoldfastRelayServer
 
 /// The properties of what the sign-in with OAuth reads: URLs, registrations, client ids, metadata
 /// documents, tokens, and forms.

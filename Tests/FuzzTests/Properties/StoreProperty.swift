@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastTestKit
 
 @testable import HoldfastSQLiteStores
 

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastJSON
 
-@testable import HoldfastProtocols
 @testable import HoldfastMessageData
+@testable import HoldfastProtocols
 
 /// The properties of short texts that have a format: times, identifiers, positions, paths, queries
 /// and durations.

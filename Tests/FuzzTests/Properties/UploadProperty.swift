@@ -1,11 +1,11 @@
 import HoldfastCore
 import HoldfastServerParts
 import HoldfastSyncData
+import HoldfastSyncServer
 import HoldfastUploads
 
 @testable import HoldfastHealthSync
 @testable import HoldfastSQLiteStores
-import HoldfastSyncServer
 
 /// The properties of the files and rows of a phone that syncs, of the responses of servers, and of
 /// the records and fields of uploads that a server reads.

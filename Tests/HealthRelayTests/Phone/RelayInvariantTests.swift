@@ -1,8 +1,8 @@
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastHealthRelay
 @testable import HoldfastCore
+@testable import HoldfastHealthRelay
 
 /// Tests that the invariant checks of a relay and of its parts detect broken states.
 @Suite struct RelayInvariantTests {

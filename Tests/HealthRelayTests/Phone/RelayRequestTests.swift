@@ -1,10 +1,10 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay
-import HoldfastHealth
 
 struct RelayRequestTests {
   private let first = AttemptID(1)

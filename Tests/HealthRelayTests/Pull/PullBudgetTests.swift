@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay
-import HoldfastHealth
 
 @Suite struct `A pull keeps its budget` {
   static let instant = Duration.nanoseconds(1)

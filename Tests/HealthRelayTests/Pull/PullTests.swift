@@ -1,10 +1,10 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
 import Testing
 
 @testable import HoldfastHealthRelay
-import HoldfastHealth
 
 @Suite struct `A pull answers what waits` {
   @Test func `a pull first leases questions, with time for one exchange`() {

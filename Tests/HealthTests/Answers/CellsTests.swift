@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastHealthSamples
 import Testing
 
 @testable import HoldfastHealth
-import HoldfastHealthSamples
 
 /// Tests of the cells of an answer, and of the numbers of their sources and tracks.
 @Suite struct CellsTests {

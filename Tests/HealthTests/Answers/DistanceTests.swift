@@ -1,5 +1,6 @@
 import HoldfastCore
 import Testing
+
 @testable import HoldfastHealth
 
 /// Tests of the distance between two moments.

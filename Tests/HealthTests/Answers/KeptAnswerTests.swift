@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastHealthSamples
+import HoldfastTestKit
 import Testing
 
 /// Tests that compare answers to questions of all kinds about the same days with golden files.

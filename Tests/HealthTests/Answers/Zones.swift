@@ -1,7 +1,7 @@
-import HoldfastFeaturePorts
 import Foundation
 import Holdfast
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
 
 /// Time zones with unusual rules.

@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealthSamples
+import HoldfastTestKit
 
 /// The result of reading an export.
 struct Export: Equatable {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastTestKit
 @testable import HoldfastHealthSamples
+@testable import HoldfastTestKit
 
 /// Tests that generated exports are the same for the same plan, and similar to real exports.
 @Suite struct ExportGeneratorTests {

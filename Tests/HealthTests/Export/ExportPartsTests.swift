@@ -1,8 +1,8 @@
 import HoldfastCore
 import Testing
 
-@testable import HoldfastTestKit
 @testable import HoldfastHealthSamples
+@testable import HoldfastTestKit
 
 /// Tests of texts, and of dates and numbers, which are compared with the results of slower parsers.
 @Suite struct ExportPartsTests {

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
-import Testing
 import HoldfastHealthSamples
+import HoldfastTestKit
+import Testing
 
 /// Tests that compare readings of damaged exports with a golden file.
 @Suite struct KeptExportTests {

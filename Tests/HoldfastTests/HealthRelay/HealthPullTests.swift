@@ -1,10 +1,10 @@
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthRelay
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct `A phone pulls its questions` {

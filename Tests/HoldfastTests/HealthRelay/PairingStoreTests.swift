@@ -1,9 +1,9 @@
 import Foundation
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHealthRelay
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 @Suite struct `A resume token is kept` {

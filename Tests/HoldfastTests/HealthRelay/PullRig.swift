@@ -1,10 +1,10 @@
-import HoldfastHealthRelay
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthRelay
 import HoldfastPorts
 import HoldfastRelayData
+import HoldfastTestKit
 import Synchronization
 
 /// An in-memory backend for pulls that records the requests it receives.

@@ -1,13 +1,13 @@
-import HoldfastHealthRelay
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthRelay
 import HoldfastPorts
 import HoldfastRelayData
-import Testing
 import HoldfastRelayServer
+import HoldfastTestKit
+import Testing
 
 /// Tests of a pull over real sockets: a phone pairs and goes to the background, a push announces a
 /// question, and a pull answers it.

@@ -1,12 +1,12 @@
 import Foundation
-import HoldfastHealthSync
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
+import HoldfastHealthSync
 import HoldfastPorts
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 /// Tests of uploads in an app that the system launches in the background.

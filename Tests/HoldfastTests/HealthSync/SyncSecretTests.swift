@@ -1,9 +1,9 @@
-import HoldfastSyncData
-import HoldfastHealthSync
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
 import HoldfastFeaturePorts
+import HoldfastHealthSync
+import HoldfastPorts
+import HoldfastSyncData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// A test with the real `serve` that repeatedly kills the phone and the server, and loses

@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastHealthSync
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastHealthSync
 import HoldfastPorts
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Synchronization
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastHeldSocket
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHeldSocket
 import HoldfastPorts
+import HoldfastTestKit
 import Synchronization
 import Testing
 

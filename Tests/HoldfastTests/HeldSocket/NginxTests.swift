@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// An nginx process that forwards connections of a held socket to its server.

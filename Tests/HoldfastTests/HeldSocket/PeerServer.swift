@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastServerSockets
+import HoldfastTestKit
 
 /// The software that runs the WebSocket server of a test.
 enum Maker: String, CaseIterable, Sendable {

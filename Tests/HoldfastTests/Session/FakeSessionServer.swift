@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastSessionData
+import HoldfastTestKit
 
 /// The server's end of a session's connection on a `FakeNetwork`. It supports idempotency keys.
 struct FakeSessionServer {

@@ -1,9 +1,9 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastSessionData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

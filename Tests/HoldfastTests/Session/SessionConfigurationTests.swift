@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// Tests of the values in the configuration of a session, and of the store that it opens.

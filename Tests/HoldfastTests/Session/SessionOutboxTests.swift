@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSession
+import HoldfastTestKit
 import Testing
 
 /// Tests of the prompts that a session stores while it has no server.

@@ -1,8 +1,8 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastSessionData
+import HoldfastTestKit
 import Synchronization
 import Testing
 

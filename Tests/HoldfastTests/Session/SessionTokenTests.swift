@@ -1,9 +1,9 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 /// Tests of a session whose key is a token of an identity provider.

@@ -1,8 +1,8 @@
-import HoldfastSocket
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastSocket
+import HoldfastTestKit
 import Testing
 
 @testable import Holdfast

@@ -1,5 +1,5 @@
-import HoldfastCore
 import Holdfast
+import HoldfastCore
 import HoldfastTestKit
 import Testing
 

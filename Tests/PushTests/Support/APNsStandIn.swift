@@ -1,9 +1,9 @@
-import HoldfastCurlNetwork
 import Foundation
-import HoldfastTestKit
-import HoldfastCore
-import HoldfastPorts
 import HoldfastAPNs
+import HoldfastCore
+import HoldfastCurlNetwork
+import HoldfastPorts
+import HoldfastTestKit
 import Testing
 
 /// A stand-in for Apple's push service over HTTP/2 and TLS. It verifies each request.

@@ -1,6 +1,7 @@
-@testable import HoldfastBottleLink
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
+
+@testable import HoldfastBottleLink
 
 /// Random inputs for the link to a bottle. A radio, a bottle and a store answer in any order.
 struct BottleLinkInputs: LinkedGenerator {

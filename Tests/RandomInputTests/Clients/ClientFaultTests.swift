@@ -1,13 +1,14 @@
-@testable import HoldfastFirmware
+import HoldfastSessionData
+import Testing
+
 @testable import HoldfastBottleLink
+@testable import HoldfastCore
+@testable import HoldfastFirmware
 @testable import HoldfastHealthRelay
 @testable import HoldfastHealthSync
 @testable import HoldfastHeldSocket
-@testable import HoldfastCore
 @testable import HoldfastMessageStream
 @testable import HoldfastSession
-import Testing
-import HoldfastSessionData
 
 /// Tests that each property of a client machine detects an injected fault.
 @Suite struct ClientFaultTests {

@@ -1,6 +1,7 @@
-@testable import HoldfastFirmware
 import HoldfastCore
 import HoldfastVirtualBottle
+
+@testable import HoldfastFirmware
 
 /// Random inputs for a bottle's firmware. The bottle has a random profile.
 struct FirmwareInputs: InputGenerator {

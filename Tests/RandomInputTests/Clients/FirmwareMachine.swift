@@ -1,6 +1,7 @@
-@testable import HoldfastFirmware
 import HoldfastCore
 import HoldfastVirtualBottle
+
+@testable import HoldfastFirmware
 
 /// A machine that wraps a bottle's firmware and converts time values of the host.
 struct FirmwareMachine: Machine {

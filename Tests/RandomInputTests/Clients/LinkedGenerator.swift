@@ -1,9 +1,10 @@
 import HoldfastBottleLink
 import HoldfastHealthRelay
 import HoldfastHeldSocket
-@testable import HoldfastCore
 import HoldfastMessageStream
 import HoldfastSession
+
+@testable import HoldfastCore
 
 /// A machine that is a link or contains one.
 protocol LinkedMachine: Machine {

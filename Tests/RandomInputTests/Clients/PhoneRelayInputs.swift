@@ -1,8 +1,9 @@
-@testable import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
+
+@testable import HoldfastHealthRelay
 
 /// Random inputs for a phone of the relay. The phone has a random policy.
 struct PhoneRelayInputs: LinkedGenerator {

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastSessionData
+
 @testable import HoldfastSession
 
 /// Random inputs for a session client. Its server supports random features and sends faulty

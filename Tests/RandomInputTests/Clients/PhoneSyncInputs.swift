@@ -1,8 +1,9 @@
-@testable import HoldfastHealthSync
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSyncData
 import HoldfastUploads
+
+@testable import HoldfastHealthSync
 
 /// Random inputs for a sync. Its disk and its network fail at random.
 struct PhoneSyncInputs: InputGenerator {

@@ -1,8 +1,9 @@
-@testable import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
+
+@testable import HoldfastHealthRelay
 
 /// Random inputs for a pull with random settings. The backend's answers are random.
 struct PullInputs: InputGenerator {

@@ -1,5 +1,5 @@
-@testable import HoldfastHeldSocket
 @testable import HoldfastCore
+@testable import HoldfastHeldSocket
 
 /// Random inputs for a held socket with a random outbox. The store and the server answer in any order.
 struct SocketInputs: LinkedGenerator {

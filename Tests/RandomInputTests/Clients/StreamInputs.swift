@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastMessageData
+
 @testable import HoldfastMessageStream
 
 /// Random inputs for the stream of a shop. Its limits are small.

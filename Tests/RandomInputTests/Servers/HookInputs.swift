@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastServerParts
 
 @testable import HoldfastMessageServer
-import HoldfastServerParts
 
 /// Random inputs for the gate of the operator's backend, and its promises. The backend is played by
 /// the generator.

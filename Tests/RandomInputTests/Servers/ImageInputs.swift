@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastIdentity
 import HoldfastMessageData
 import HoldfastUploads
-import HoldfastIdentity
 
 @testable import HoldfastMessageServer
 @testable import HoldfastServerParts

@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastServerParts
 
 @testable import HoldfastAssistants
 @testable import HoldfastRelayServer
-import HoldfastServerParts
 
 // These are inputs from assistants and the relay. Other tests, of the server's origin policy and of
 // the codecs, check how unusual headers, messages and arguments are read.

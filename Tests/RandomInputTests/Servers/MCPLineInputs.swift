@@ -1,6 +1,6 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
-import HoldfastAssistants
 
 /// Random inputs for the server of one assistant over lines, and the promises of the server.
 struct MCPLineInputs: InputGenerator {

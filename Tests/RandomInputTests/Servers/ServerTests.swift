@@ -1,16 +1,16 @@
-import HoldfastRelayServer
-import HoldfastRelayData
-import HoldfastSessionServer
-import HoldfastHealth
 import HoldfastAssistants
 import HoldfastCore
+import HoldfastHealth
+import HoldfastMessageData
+import HoldfastRelayData
+import HoldfastRelayServer
 import HoldfastSessionData
+import HoldfastSessionServer
+import HoldfastSyncServer
 import Testing
 
-@testable import HoldfastServerParts
 @testable import HoldfastMessageServer
-import HoldfastSyncServer
-import HoldfastMessageData
+@testable import HoldfastServerParts
 
 /// Tests that each server keeps its promises under random inputs, and that broken promises are
 /// detected.

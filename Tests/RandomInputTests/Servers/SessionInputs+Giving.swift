@@ -1,9 +1,9 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastIdentity
+import HoldfastSessionData
+import HoldfastSessionServer
 
 @testable import HoldfastServerParts
-import HoldfastSessionServer
 
 // MARK: Inputs from clients, handlers and the store
 extension SessionInputs {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastMessageData
 import HoldfastIdentity
+import HoldfastMessageData
 
 @testable import HoldfastMessageServer
 @testable import HoldfastServerParts

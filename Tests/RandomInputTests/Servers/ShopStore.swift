@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastMessageData
+import HoldfastMessageServer
 
 @testable import HoldfastServerParts
-import HoldfastMessageServer
 
 /// A message store that executes each request immediately or when it is answered.
 struct ShopStore {

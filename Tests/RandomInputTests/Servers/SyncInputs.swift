@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastUploads
 
 @testable import HoldfastServerParts
 @testable import HoldfastSyncServer
-import HoldfastUploads
 
 /// Random inputs for a server of health samples that runs in several processes in turn, and its
 /// promises.

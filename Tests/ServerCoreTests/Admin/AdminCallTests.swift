@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastOperators
-import HoldfastMessageData
-import Testing
 import HoldfastServerParts
+import Testing
 
 /// Tests of the requests of operators.
 @Suite struct AdminCallTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastJSON
 import HoldfastOperators
+import HoldfastServerParts
 import HoldfastTestKit
 import Testing
-import HoldfastServerParts
 
 /// Tests of the list of erasures.
 @Suite struct EraseJobsTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastServerParts
 @testable import HoldfastSyncServer
-import HoldfastUploads
 
 /// Tests for requests whose heads have arrived, and for the uploads that they announce.
 @Suite struct SyncAnnouncedTests {

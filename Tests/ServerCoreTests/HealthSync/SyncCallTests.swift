@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastSyncServer
-import HoldfastUploads
 
 /// Tests for reading a `SyncCall` from the head of a request.
 @Suite struct SyncCallTests {

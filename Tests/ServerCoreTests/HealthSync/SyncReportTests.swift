@@ -1,8 +1,8 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastHealthSamples
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSyncServer

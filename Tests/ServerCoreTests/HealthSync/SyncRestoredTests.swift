@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastUploads
 import Testing
 
 @testable import HoldfastServerParts
 @testable import HoldfastSyncServer
-import HoldfastUploads
 
 /// Tests for which uploads are stored and for how long, and for the handling of their last bytes.
 @Suite struct SyncRestoredTests {

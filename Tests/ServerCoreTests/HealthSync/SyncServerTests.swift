@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastServerParts

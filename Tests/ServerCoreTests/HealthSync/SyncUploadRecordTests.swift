@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastSyncServer
 import Testing
 
 @testable import HoldfastServerParts
-import HoldfastSyncServer
 
 /// Tests for the record in the first line of an upload's file.
 @Suite struct SyncUploadRecordTests {

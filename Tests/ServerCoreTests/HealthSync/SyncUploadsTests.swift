@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Testing
 

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastServerParts

@@ -1,7 +1,7 @@
 import HoldfastCore
-@testable import HoldfastRelayServer
 import Testing
 
+@testable import HoldfastRelayServer
 @testable import HoldfastServerParts
 @testable import HoldfastSyncServer
 

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastMessageServer
 import Testing
-import HoldfastMessageData
 
 /// Tests of what a shop server's input asks of the operator's backend.
 struct HookShopTests {

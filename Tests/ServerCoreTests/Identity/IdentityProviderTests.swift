@@ -2,8 +2,8 @@ import HoldfastCore
 import Testing
 
 @testable import HoldfastIdentity
-@testable import HoldfastServerParts
 @testable import HoldfastMessageData
+@testable import HoldfastServerParts
 
 /// Tests of the rules for tokens of an identity provider.
 struct IdentityProviderTests {

@@ -1,7 +1,7 @@
-import HoldfastHealth
-import HoldfastRelayServer
 import HoldfastAssistants
 import HoldfastCore
+import HoldfastHealth
+import HoldfastRelayServer
 import Testing
 
 /// Tests for what the server adds to a phone's answer before an assistant receives it.

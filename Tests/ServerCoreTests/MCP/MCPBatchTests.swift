@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
 import Testing
 
 /// Tests for batches, which only version 2025-03-26 supports.

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastServerParts
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAssistants
-import HoldfastServerParts
 
 /// Tests that each invariant of `MCPServer` and its parts detects a planted fault.
 struct MCPInvariantTests {

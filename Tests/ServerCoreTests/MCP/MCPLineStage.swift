@@ -1,6 +1,6 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
-import HoldfastAssistants
 import Testing
 
 /// A test harness that drives a server of lines, with a store that the test controls.

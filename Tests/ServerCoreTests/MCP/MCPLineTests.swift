@@ -1,7 +1,7 @@
-import HoldfastHealth
-import HoldfastCore
-import Testing
 import HoldfastAssistants
+import HoldfastCore
+import HoldfastHealth
+import Testing
 
 /// Tests of the server for one assistant over lines: `holdfast mcp`.
 @Suite struct MCPLineTests {

@@ -1,7 +1,7 @@
-import HoldfastCore
-import Testing
 import HoldfastAssistants
+import HoldfastCore
 import HoldfastRelayServer
+import Testing
 
 struct MCPMetricsTests {
   private static let smallDay = [

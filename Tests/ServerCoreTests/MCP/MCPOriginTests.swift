@@ -1,8 +1,8 @@
-import HoldfastCore
 import HoldfastAssistants
-import Testing
+import HoldfastCore
 import HoldfastRelayServer
 import HoldfastServerParts
+import Testing
 
 @Suite struct MCPOriginTests {
   private static let list = #"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#

@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
 import HoldfastRelayServer
 import Testing
 

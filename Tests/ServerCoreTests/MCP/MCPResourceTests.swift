@@ -1,6 +1,6 @@
 import Foundation
-import Testing
 import HoldfastAssistants
+import Testing
 
 /// Tests of the page that draws answers, as a resource of both servers.
 @Suite struct MCPResourceTests {

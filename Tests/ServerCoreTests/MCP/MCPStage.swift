@@ -1,9 +1,9 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastHealth
-import HoldfastAssistants
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import Testing
 
 /// A test harness that drives an MCP server, with a relay that the test controls.

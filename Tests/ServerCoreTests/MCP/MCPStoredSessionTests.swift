@@ -1,9 +1,9 @@
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
 import HoldfastRelayData
-import Testing
 import HoldfastRelayServer
 import HoldfastServerParts
+import Testing
 
 /// Tests of sessions that are stored, so that assistants go on after a restart.
 @Suite struct MCPStoredSessionTests {

@@ -1,7 +1,7 @@
-import HoldfastCore
-import Testing
 import HoldfastAssistants
+import HoldfastCore
 import HoldfastRelayServer
+import Testing
 
 @Suite struct MCPStreamTests {
   private static let progress = #"{"progressToken":"p"}"#

@@ -1,6 +1,6 @@
+import HoldfastHealth
 import HoldfastRelayServer
 import Testing
-import HoldfastHealth
 
 /// Tests of the tool that lists the stored types.
 @Suite struct MCPTypesTests {

@@ -1,9 +1,9 @@
-import HoldfastRelayServer
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
 import HoldfastRelayData
-import Testing
+import HoldfastRelayServer
 import HoldfastServerParts
+import Testing
 
 /// Tests for calls from web pages, for tokens that replace sessions, and for assistants' names.
 @Suite struct MCPWebTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastRelayServer
 import Testing
 
 @testable import HoldfastAssistants
-import HoldfastRelayServer
 
 /// Tests of the page that asks for word and code, from the request to the redirect.
 struct OAuthAuthorizeTests {

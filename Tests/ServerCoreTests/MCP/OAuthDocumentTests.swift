@@ -1,8 +1,8 @@
 import HoldfastCore
+import HoldfastRelayServer
 import Testing
 
 @testable import HoldfastAssistants
-import HoldfastRelayServer
 
 /// Tests of clients whose id is the URL of their metadata.
 struct OAuthDocumentTests {

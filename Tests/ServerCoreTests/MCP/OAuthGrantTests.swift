@@ -1,8 +1,9 @@
 import HoldfastCore
 import HoldfastRelayData
-@testable import HoldfastRelayServer
 import Testing
+
 @testable import HoldfastAssistants
+@testable import HoldfastRelayServer
 
 /// Tests of a grant as one of the phone's assistants: its bound, its end and its life.
 struct OAuthGrantTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests for listing and ending the assistants of a phone.

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests that questions to a connected phone are queued, asked one at a time and ended once.

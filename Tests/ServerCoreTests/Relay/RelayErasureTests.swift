@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import HoldfastTestKit
 import Testing
 

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastRelayData
-import Testing
 import HoldfastRelayServer
+import Testing
 
 /// Tests for logins that wait for the store.
 struct RelayGrantTests {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests for the results that a phone sends under the lease of its first question.

@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import Testing
 
 /// Tests for the drain of a relay, and for its restart from stored state.

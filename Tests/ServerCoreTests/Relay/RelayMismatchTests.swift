@@ -2,9 +2,9 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
 import HoldfastRelayData
-import Testing
 import HoldfastRelayServer
 import HoldfastServerParts
+import Testing
 
 /// Tests for messages of a phone that do not answer its current question.
 struct RelayMismatchTests {

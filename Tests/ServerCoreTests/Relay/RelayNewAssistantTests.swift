@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests that a phone learns of each assistant that signs in.

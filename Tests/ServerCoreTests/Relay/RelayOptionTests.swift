@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealth
-import Testing
 import HoldfastRelayData
 import HoldfastRelayServer
+import Testing
 
 /// Tests of answers to questions with options, of phones that know the options and of older ones.
 @Suite struct RelayOptionTests {

@@ -1,8 +1,8 @@
+import HoldfastAssistants
 import HoldfastCore
 import Testing
 
 @testable import HoldfastRelayServer
-import HoldfastAssistants
 
 /// Tests for the generation and the comparison of pairs.
 struct RelayPairTests {

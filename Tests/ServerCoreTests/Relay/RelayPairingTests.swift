@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import Testing
 
 /// Tests for pairing, from a phone's first connection to an assistant's token, and for refusing

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastServerParts
 import HoldfastRelayData
-import Testing
 import HoldfastRelayServer
+import HoldfastServerParts
+import Testing
 
 /// Tests for phones that disconnect, resume, are replaced or fall silent.
 struct RelayPhoneTests {

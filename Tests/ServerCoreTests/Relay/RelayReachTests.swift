@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 import Testing
 
 /// Tests for how long a question waits for a disconnected phone.

@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastRelayData
-@testable import HoldfastRelayServer
 import Testing
+
+@testable import HoldfastRelayServer
 
 /// Tests for restoring stored state, including inconsistent state, and for restored questions.
 struct RelayRestoredTests {

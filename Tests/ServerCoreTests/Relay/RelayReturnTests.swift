@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealth
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import Testing
 
 /// Tests for phones that disconnect and reconnect.

@@ -1,9 +1,10 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastRelayData
-@testable import HoldfastRelayServer
-import Testing
 import HoldfastServerParts
+import HoldfastTestKit
+import Testing
+
+@testable import HoldfastRelayServer
 
 /// Tests that each invariant of `RelayServer` and its parts detects a planted fault.
 @Suite struct RelayServerInvariantTests {

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastRelayServer
-import HoldfastRelayData
-import Testing
 import HoldfastHealth
+import HoldfastRelayData
+import HoldfastRelayServer
+import Testing
 
 /// Tests of answers from synced samples, while a phone is away or does not wake.
 struct RelaySyncedTests {

@@ -1,9 +1,9 @@
 import HoldfastCore
+import HoldfastServerParts
 import HoldfastSessionData
 import Testing
 
 @testable import HoldfastSessionServer
-import HoldfastServerParts
 
 /// Tests for the delivery of answers: replays, limits, parts and the lane of a socket.
 @Suite struct SessionDeliveryTests {

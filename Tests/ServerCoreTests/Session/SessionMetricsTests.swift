@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastServerParts
 import HoldfastSessionData
-import Testing
 import HoldfastSessionServer
+import Testing
 
 /// Tests every counter of the session server after a day with at least one event of each kind.
 @Suite struct SessionMetricsTests {

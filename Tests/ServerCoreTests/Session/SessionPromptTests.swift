@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastSessionData
-import Testing
 import HoldfastServerParts
+import HoldfastSessionData
 import HoldfastSessionServer
+import Testing
 
 /// Tests that prompts run exactly once, one at a time in a conversation, and within limits.
 @Suite struct SessionPromptTests {

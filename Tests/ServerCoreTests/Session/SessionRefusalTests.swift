@@ -1,7 +1,7 @@
 import HoldfastCore
-import Testing
 import HoldfastSessionData
 import HoldfastSessionServer
+import Testing
 
 /// Tests for the errors that a client receives when the session server refuses a prompt.
 @Suite struct SessionRefusalTests {

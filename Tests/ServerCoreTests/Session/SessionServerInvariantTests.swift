@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSessionData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastSessionServer

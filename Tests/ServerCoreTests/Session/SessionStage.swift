@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastIdentity
 import HoldfastServerParts
-import HoldfastSessionServer
 import HoldfastSessionData
+import HoldfastSessionServer
 import Testing
 
 /// A test harness that drives a session server at a settable time.

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastSessionData
 import Testing
+
 @testable import HoldfastSessionServer
 
 /// Tests for delayed changes and for store failures.

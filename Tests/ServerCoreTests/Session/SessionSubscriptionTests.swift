@@ -1,8 +1,9 @@
 import HoldfastCore
+import HoldfastServerParts
 import HoldfastSessionData
 import Testing
+
 @testable import HoldfastSessionServer
-import HoldfastServerParts
 
 /// Tests for the windows that subscriptions receive, alone, in batches and after a refusal.
 @Suite struct SessionSubscriptionTests {

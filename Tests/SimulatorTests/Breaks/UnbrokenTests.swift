@@ -1,13 +1,13 @@
 import HoldfastCore
 import HoldfastMessageData
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastMessageChecks
 @testable import HoldfastMessageWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the stream and link checkers for findings that no deliberate defect causes.
 ///

@@ -1,13 +1,13 @@
-import HoldfastHealthRelay
 import HoldfastCore
+import HoldfastHealthRelay
 import HoldfastRelayServer
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastRelayChecks
 @testable import HoldfastRelayWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the effects that each fault has in the relay's world.
 struct RelayOddityTests {

@@ -1,14 +1,14 @@
-import HoldfastHealthRelay
 import HoldfastCore
-import HoldfastRelayServer
+import HoldfastHealthRelay
 import HoldfastRelayData
+import HoldfastRelayServer
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastLinkChecks
 @testable import HoldfastRelayChecks
 @testable import HoldfastRelayWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
 
 /// Tests of the relay's checkers for findings that no deliberate defect causes.
 struct RelayUnbrokenTests {

@@ -1,12 +1,12 @@
 import Foundation
-import HoldfastHealthRelay
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthRelay
 import HoldfastLinkChecks
 import HoldfastRelayChecks
-import HoldfastWorlds
 import HoldfastRelayData
 import HoldfastRelayServer
+import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of phones, a backend and assistants.

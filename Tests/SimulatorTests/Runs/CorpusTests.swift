@@ -2,8 +2,8 @@ import Foundation
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests that replay plans that failed in the past or that reveal a defect.

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageData
+import HoldfastWorlds
 import Testing
 
 @testable import HoldfastMessageStream

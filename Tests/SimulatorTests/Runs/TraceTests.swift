@@ -1,12 +1,13 @@
 import HoldfastCore
+import HoldfastMessageData
+import HoldfastMessageStream
+import HoldfastWorlds
+import Testing
+
 @testable import HoldfastLinkChecks
 @testable import HoldfastMessageChecks
 @testable import HoldfastMessageWorld
 @testable import HoldfastWorldKernel
-import HoldfastWorlds
-import HoldfastMessageData
-import HoldfastMessageStream
-import Testing
 
 struct TraceTests {
   private func lines(

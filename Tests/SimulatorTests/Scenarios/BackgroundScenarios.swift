@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
-import HoldfastMessageStream
-import Testing
 import HoldfastMessageData
+import HoldfastMessageStream
+import HoldfastWorlds
+import Testing
 
 /// Tests of group B: apps that enter the background and return.
 struct BackgroundScenarios {

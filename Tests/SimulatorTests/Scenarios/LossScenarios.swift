@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests of group D: messages that are lost, duplicated or reordered.

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests of groups G and H: idle and slow links, network paths that lose their mappings, and clocks

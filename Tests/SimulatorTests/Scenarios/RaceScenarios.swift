@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests of group E: callbacks that come late, twice or never, and events that overtake each other.

@@ -1,9 +1,9 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWorlds
-import HoldfastMessageStream
-import Testing
 import HoldfastMessageData
+import HoldfastMessageStream
+import HoldfastWorlds
+import Testing
 
 // Properties of a run that the scenarios check.
 extension Recording {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests of group F: tokens that expire, are revoked, or belong to a user who has lost access.

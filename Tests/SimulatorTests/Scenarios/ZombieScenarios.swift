@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastWorlds
 import HoldfastMessageStream
+import HoldfastWorlds
 import Testing
 
 /// Tests of group A of the problems that users of other clients reported: connections that only

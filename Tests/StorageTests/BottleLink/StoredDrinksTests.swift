@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 /// Tests for `StoredDrinks`, the data about a bottle that a phone stores.

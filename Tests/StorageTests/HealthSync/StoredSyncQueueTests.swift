@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastSyncData
-import Testing
 import HoldfastUploads
+import Testing
 
 /// Tests of a phone's queue as a value, with changes applied one at a time.
 @Suite struct StoredSyncQueueTests {

@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 /// Tests of the synced samples as a value, with batches applied one at a time.

@@ -1,4 +1,3 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastHealthSamples
@@ -6,6 +5,7 @@ import HoldfastMessageData
 import HoldfastRelayData
 import HoldfastSessionData
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 
 // These functions draw random stored values and changes to them. Names are drawn from a small set

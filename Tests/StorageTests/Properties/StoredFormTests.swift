@@ -1,10 +1,10 @@
 import Foundation
-import HoldfastTestKit
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import HoldfastRelayData
 import HoldfastSessionData
 import HoldfastSyncData
+import HoldfastTestKit
 import HoldfastUploads
 import Testing
 

@@ -1,12 +1,12 @@
-import HoldfastFirmware
 import Foundation
-import HoldfastTestKit
-import HoldfastCore
-import HoldfastPorts
 import HoldfastBottleData
+import HoldfastCore
+import HoldfastFirmware
 import HoldfastLinuxBus
-import Testing
+import HoldfastPorts
+import HoldfastTestKit
 import HoldfastVirtualBottle
+import Testing
 
 @testable import HoldfastBlueZ
 

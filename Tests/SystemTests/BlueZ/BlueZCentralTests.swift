@@ -1,7 +1,7 @@
+import HoldfastBottleData
+import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastTestKit
-import HoldfastCore
-import HoldfastBottleData
 import Testing
 
 @testable import HoldfastBlueZ

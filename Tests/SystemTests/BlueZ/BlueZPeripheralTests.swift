@@ -1,8 +1,8 @@
-import HoldfastTestKit
+import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastBottleData
 import HoldfastLinuxBus
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastBlueZ

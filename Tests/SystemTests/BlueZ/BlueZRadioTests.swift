@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import HoldfastLinuxBus
 import Testing
 

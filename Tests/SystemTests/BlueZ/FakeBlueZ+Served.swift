@@ -1,7 +1,7 @@
-import HoldfastTestKit
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import HoldfastLinuxBus
+import HoldfastTestKit
 
 @testable import HoldfastBlueZ
 

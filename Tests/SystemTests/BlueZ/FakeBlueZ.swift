@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import HoldfastTestKit
-import HoldfastCore
-import HoldfastPorts
 import HoldfastBottleData
+import HoldfastCore
 import HoldfastLinuxBus
+import HoldfastPorts
+import HoldfastTestKit
 
 @testable import HoldfastBlueZ
 

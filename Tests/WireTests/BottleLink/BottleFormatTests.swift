@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 /// Tests of the bytes of a bottle's characteristics, as specified in the contract.

@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 /// Tests of the defaults, bits, limits and refusals of a bottle's values.

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 /// Tests of the ids that a radio assigns to peripherals.

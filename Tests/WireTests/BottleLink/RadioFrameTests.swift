@@ -1,5 +1,5 @@
-import HoldfastCore
 import HoldfastBottleData
+import HoldfastCore
 import Testing
 
 /// Tests of the frames that a radio sends over a socket.

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastSyncData
+import HoldfastTestKit
 import Testing
 
 @Suite struct SyncBatchTests {

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
+import HoldfastTestKit
 
 @testable import HoldfastRelayData
 

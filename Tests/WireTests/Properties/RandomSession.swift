@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastSessionData
+import HoldfastTestKit
 
 // These functions draw random messages of sessions that the contract permits each side to send.
 extension RandomSource {

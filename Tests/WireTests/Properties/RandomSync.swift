@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 
 @testable import HoldfastIdentity
 @testable import HoldfastMessageData

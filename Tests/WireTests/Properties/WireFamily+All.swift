@@ -1,12 +1,12 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastJSON
+import HoldfastTestKit
 
 @testable import HoldfastIdentity
 @testable import HoldfastMessageData
 @testable import HoldfastRelayData
 @testable import HoldfastSessionData
 @testable import HoldfastSyncData
-import HoldfastJSON
 
 extension WireFamily {
   /// All kinds of JSON that this module both decodes and encodes.

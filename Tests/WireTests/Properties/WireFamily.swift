@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// The decoder and the encoder of one kind of message, and a generator of random messages.

@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 /// Property tests of the codec of each kind of message. They use random messages.

@@ -1,7 +1,7 @@
 import CHoldfastCurl
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastPorts
+import HoldfastProtocols
 import HoldfastSocketEngine
 
 /// A dial, and the connected stream that results from it. Releasing the dial closes the stream.

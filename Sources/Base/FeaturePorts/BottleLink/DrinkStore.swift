@@ -1,6 +1,6 @@
+public import HoldfastBottleData
 public import HoldfastCore
 public import HoldfastPorts
-public import HoldfastBottleData
 
 /// A store of the identity and the drinks of a phone's bottle. Each drink is stored once.
 ///

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastHealthSamples
+public import HoldfastPorts
 public import HoldfastSyncData
 
 /// A store of the samples that phones upload, for all users of a backend.

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastMessageData
+public import HoldfastPorts
 
 /// A message log that finds the messages of one author.
 public protocol AuthoredLog: MessageLog {

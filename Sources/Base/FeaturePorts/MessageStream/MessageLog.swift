@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastMessageData
+public import HoldfastPorts
 
 /// A store of the backend's messages. Each shop has a log of events: posts, edits and deletions.
 ///

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastMessageData
+public import HoldfastPorts
 
 /// A message log whose beginning can be removed, so that its size and its age are bounded.
 ///

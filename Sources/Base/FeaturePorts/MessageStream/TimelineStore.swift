@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastPorts
 public import HoldfastMessageData
+public import HoldfastPorts
 
 /// A store of a phone's timelines.
 ///

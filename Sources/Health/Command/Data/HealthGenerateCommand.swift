@@ -1,6 +1,6 @@
 import HoldfastCommandKit
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 
 /// The command `holdfast health generate`: writes a synthetic export of health data.
 enum HealthGenerateCommand {

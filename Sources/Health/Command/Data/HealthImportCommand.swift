@@ -1,8 +1,8 @@
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastFeaturePorts
 import Synchronization
-import HoldfastCommandParts
 
 /// The command `holdfast health import`: imports an Apple Health export into the store.
 enum HealthImportCommand {

@@ -1,9 +1,9 @@
-import HoldfastCommandKit
 import Glibc
 import Holdfast
+import HoldfastCommandKit
+import HoldfastHealthSamples
 import HoldfastJSON
 import Synchronization
-import HoldfastHealthSamples
 
 /// The output of an import: a progress bar or JSON events, followed by the counts.
 struct HealthImportView: Sendable {

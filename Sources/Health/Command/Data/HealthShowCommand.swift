@@ -1,11 +1,11 @@
-import HoldfastFeaturePorts
-import HoldfastPorts
-import HoldfastCommandKit
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealthSamples
 import HoldfastJSON
-import HoldfastCommandParts
+import HoldfastPorts
 
 /// The command `holdfast health show`: shows the stored samples.
 enum HealthShowCommand {

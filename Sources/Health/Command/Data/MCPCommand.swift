@@ -1,10 +1,10 @@
-package import HoldfastCommandKit
 import Foundation
-import HoldfastCore
 import Holdfast
+package import HoldfastCommandKit
+import HoldfastCommandParts
+import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastCommandParts
 
 /// The command `holdfast mcp`: answers one assistant from the stored samples, over standard input
 /// and output.

@@ -1,10 +1,10 @@
-import HoldfastCommandKit
 import Foundation
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastCommandParts
 
 /// An export that is imported at the start, and again whenever its file changes.
 struct ExportWatch: Sendable {

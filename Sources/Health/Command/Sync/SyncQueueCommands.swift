@@ -1,13 +1,13 @@
-import HoldfastFeaturePorts
-import HoldfastCommandKit
 import Foundation
-import HoldfastHealthSync
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastHealthSync
 import HoldfastJSON
 import HoldfastSyncData
 import HoldfastUploads
-import HoldfastCommandParts
 
 /// The commands `holdfast health status`, `reset` and `retry`, which act on the queue of `health
 /// sync`.

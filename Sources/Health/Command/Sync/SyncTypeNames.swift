@@ -1,9 +1,9 @@
-import HoldfastCommandKit
-import HoldfastHealthSync
 import Holdfast
+import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastCommandParts
+import HoldfastHealthSync
 
 /// The names of types on command lines, which are HealthKit identifiers with or without their
 /// prefix.

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastJSON
 import HoldfastHealthSamples
+import HoldfastJSON
 
 /// The answer to the question which types are stored.
 struct HealthTypesReply: Sendable {

@@ -1,9 +1,9 @@
-import HoldfastHealthRelay
 import HoldfastCore
 package import HoldfastHealth
-import HoldfastRelayServer
-import HoldfastRelayData
+import HoldfastHealthRelay
 public import HoldfastLinkChecks
+import HoldfastRelayData
+import HoldfastRelayServer
 
 // The trace of a run.
 extension RelayFeature {

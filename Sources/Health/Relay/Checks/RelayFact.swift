@@ -1,8 +1,8 @@
 public import HoldfastCore
 public import HoldfastHealthRelay
-public import HoldfastRelayServer
-public import HoldfastRelayData
 public import HoldfastLinkChecks
+public import HoldfastRelayData
+public import HoldfastRelayServer
 
 /// A fact that is specific to this world.
 public enum RelayFact: Sendable, Equatable {

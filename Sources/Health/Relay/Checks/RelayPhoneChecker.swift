@@ -1,5 +1,5 @@
-package import HoldfastHealthRelay
 import HoldfastCore
+package import HoldfastHealthRelay
 public import HoldfastLinkChecks
 
 /// A checker of one phone's own guarantees: each accepted question ends once, the notification is

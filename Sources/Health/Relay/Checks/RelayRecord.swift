@@ -1,5 +1,5 @@
-public import HoldfastHealthRelay
 import HoldfastCore
+public import HoldfastHealthRelay
 public import HoldfastLinkChecks
 
 extension RelayFeature: ReplayedFeature {

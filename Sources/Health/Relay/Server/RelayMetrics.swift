@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastJSON
 public import HoldfastServerParts
-import HoldfastHealth
 
 /// The counters of the relay since its start.
 struct RelayMetrics: Sendable, Hashable {

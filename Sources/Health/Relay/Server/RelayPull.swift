@@ -1,5 +1,5 @@
-public import HoldfastRelayData
 public import HoldfastCore
+public import HoldfastRelayData
 
 /// A token and its hash. The token is sent once to its owner and never stored.
 public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastServerParts
 import HoldfastRelayData
+import HoldfastServerParts
 
 // What operators see and do.
 extension RelayServer {

@@ -1,9 +1,9 @@
-public import HoldfastHealthSync
 import HoldfastCore
 import HoldfastHealthSamples
+public import HoldfastHealthSync
+public import HoldfastLinkChecks
 import HoldfastSyncData
 import HoldfastUploads
-public import HoldfastLinkChecks
 
 /// The checkers of the guarantees that are specific to HealthSync.
 ///

@@ -1,8 +1,8 @@
-import HoldfastHealthSync
 import HoldfastCore
+import HoldfastHealthSync
+public import HoldfastLinkChecks
 import HoldfastSyncData
 import HoldfastUploads
-public import HoldfastLinkChecks
 
 extension SyncFeature {
   public static func describe(_ input: Input) -> TracePart {

@@ -1,5 +1,5 @@
-public import HoldfastHealthSync
 public import HoldfastCore
+public import HoldfastHealthSync
 public import HoldfastLinkChecks
 
 extension SyncModel: CheckedModel {

@@ -1,8 +1,8 @@
-import HoldfastHealthSync
 import HoldfastCore
+import HoldfastHealthSync
+import HoldfastLinkChecks
 import HoldfastSyncData
 import HoldfastUploads
-import HoldfastLinkChecks
 
 /// A checker that detects uploads that are sent too early, too often, or at a cost that the user
 /// does not want.

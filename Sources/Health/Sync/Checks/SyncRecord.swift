@@ -1,5 +1,5 @@
-public import HoldfastHealthSync
 import HoldfastCore
+public import HoldfastHealthSync
 public import HoldfastLinkChecks
 
 extension SyncFeature: ReplayedFeature {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastPages
-public import HoldfastUploads
 import HoldfastServerParts
+public import HoldfastUploads
 
 /// The response to a request about synced samples.
 public struct SyncAnswer: Sendable, Hashable, Codable {

@@ -1,8 +1,8 @@
 public import HoldfastCore
 import HoldfastHealth
+public import HoldfastServerParts
 public import HoldfastSyncData
 public import HoldfastUploads
-public import HoldfastServerParts
 
 /// The route of a request about synced samples.
 public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {

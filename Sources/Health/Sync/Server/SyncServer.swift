@@ -1,7 +1,7 @@
 public import HoldfastCore
+public import HoldfastServerParts
 import HoldfastSyncData
 import HoldfastUploads
-public import HoldfastServerParts
 
 /// The rules of the health sync server: access, limits, uploads and the drain.
 ///

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealth
-import HoldfastJSON
 import HoldfastHealthSamples
+import HoldfastJSON
 
 // The reports about any type: its values by day, and a summary of what is stored.
 

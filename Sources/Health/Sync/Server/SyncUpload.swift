@@ -1,6 +1,6 @@
 package import HoldfastCore
-import HoldfastUploads
 public import HoldfastServerParts
+import HoldfastUploads
 
 // Uploads of batches.
 extension SyncServer.Effect: UploadingEffect {}

@@ -1,8 +1,8 @@
 public import HoldfastCore
 public import HoldfastHealthSync
 public import HoldfastLinkChecks
-public import HoldfastSyncChecks
 public import HoldfastServerParts
+public import HoldfastSyncChecks
 public import HoldfastSyncData
 public import HoldfastSyncServer
 public import HoldfastUploads

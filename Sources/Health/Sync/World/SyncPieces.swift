@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastSyncChecks
 import HoldfastServerParts
+import HoldfastSyncChecks
 import HoldfastWorldKernel
 
 /// A piece of an upload, which the server writes to the upload's file.

@@ -2,8 +2,8 @@ import HoldfastCore
 import HoldfastHealthSamples
 import HoldfastHealthSync
 import HoldfastLinkChecks
-import HoldfastSyncChecks
 import HoldfastServerParts
+import HoldfastSyncChecks
 import HoldfastSyncData
 import HoldfastSyncServer
 import HoldfastUploads

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastHealthSync
 import HoldfastLinkChecks
-import HoldfastSyncChecks
 import HoldfastServerParts
+import HoldfastSyncChecks
 import HoldfastSyncData
 import HoldfastSyncServer
 import HoldfastUploads

@@ -1,6 +1,6 @@
+import HoldfastBottleData
 import HoldfastBottleLink
 import HoldfastCore
-import HoldfastBottleData
 
 extension DrinkRow {
   /// Creates a drink, or a refill if the amount is negative.

@@ -1,7 +1,7 @@
 public import Holdfast
 import HoldfastCore
-import HoldfastMessageStream
 public import HoldfastMessageData
+import HoldfastMessageStream
 import HoldfastPorts
 
 extension ShopMessages {

@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastBottleLink
 import HoldfastBottleData
+import HoldfastBottleLink
 
 /// The status of a bottle's link, in words.
 struct BottleText: Sendable, Hashable {

@@ -1,7 +1,7 @@
 public import HoldfastCore
 public import HoldfastMessageData
-public import HoldfastUploads
 import HoldfastServerParts
+public import HoldfastUploads
 
 /// An HTTP request about images, reduced to the parts that the rules use.
 public struct ImageCall: Sendable, Hashable, Codable {

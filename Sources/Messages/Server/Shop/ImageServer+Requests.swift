@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastMessageData
-import HoldfastUploads
 import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastServerParts
+import HoldfastUploads
 
 // Requests, from their arrival to their work.
 extension ImageServer {

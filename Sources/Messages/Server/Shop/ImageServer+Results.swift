@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastMessageData
-import HoldfastUploads
-import HoldfastServerParts
 import HoldfastJSON
+import HoldfastMessageData
+import HoldfastServerParts
+import HoldfastUploads
 
 // The results of work, and the responses.
 extension ImageServer {

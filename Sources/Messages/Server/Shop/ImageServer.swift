@@ -1,8 +1,8 @@
 public import HoldfastCore
-public import HoldfastMessageData
-import HoldfastUploads
 public import HoldfastIdentity
+public import HoldfastMessageData
 public import HoldfastServerParts
+import HoldfastUploads
 
 /// The rules of the images of messages: access, limits, uploads and the drain.
 ///

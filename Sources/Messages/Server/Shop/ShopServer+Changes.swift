@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastMessageData
 import HoldfastIdentity
+import HoldfastMessageData
 import HoldfastServerParts
 
 // The way of a post, an edit or a deletion into the log.

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastMessageData
 public import HoldfastIdentity
+public import HoldfastMessageData
 public import HoldfastServerParts
 
 /// The rules of the shop server: rooms, the order of events, limits, liveness and the drain.

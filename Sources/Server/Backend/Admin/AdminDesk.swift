@@ -1,12 +1,12 @@
 import Glibc
 import HoldfastCore
+import HoldfastMessageData
+import HoldfastOperators
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastOperators
 import HoldfastRelayServer
 import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastMessageData
 
 /// The parts with which a handler serves operators, and erasures that other nodes pass on.
 struct AdminDesk: Sendable {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastJSON
-import HoldfastPorts
 import HoldfastOperators
+import HoldfastPorts
 import HoldfastServerParts
 
 /// The erasures of a backend, which are carried out one after the other.

@@ -1,10 +1,10 @@
 import HoldfastCore
+import HoldfastMessageServer
+import HoldfastOperators
 import HoldfastOwnerFiles
 import HoldfastPostgreSQLStores
-import HoldfastOperators
 import HoldfastServerSockets
 import Synchronization
-import HoldfastMessageServer
 
 extension Backend {
   /// Creates the directory of the socket for operators, before the data directory exists.

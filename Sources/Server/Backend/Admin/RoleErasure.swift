@@ -3,8 +3,8 @@ import HoldfastCurlNetwork
 import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastServerSockets
 import HoldfastRelayServer
+import HoldfastServerSockets
 import HoldfastSessionServer
 
 /// The erasure of what only one node runs: the pairings of a user's phones, and the user's sessions.

@@ -1,11 +1,11 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastIdentity
 import HoldfastMessageServer
 import HoldfastOperators
-import HoldfastServerSockets
+import HoldfastPorts
 import HoldfastServerParts
+import HoldfastServerSockets
 
 /// The erasure of everything that a backend stores about one user.
 ///

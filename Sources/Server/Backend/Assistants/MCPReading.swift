@@ -1,6 +1,6 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastProtocols
-import HoldfastAssistants
 import HoldfastServerParts
 import HoldfastServerSockets
 

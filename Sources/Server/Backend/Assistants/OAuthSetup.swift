@@ -1,9 +1,9 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastCurlNetwork
 import HoldfastKeyedHashing
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastAssistants
 
 /// The parts of the sign-in with OAuth that need the system: the key, and the client that fetches
 /// the metadata of OAuth clients.

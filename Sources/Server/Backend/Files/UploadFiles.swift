@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import HoldfastCore
-import HoldfastServerParts
 import HoldfastOwnerFiles
+import HoldfastServerParts
 
 /// The files of incomplete uploads, in a directory that only its owner can read.
 ///

@@ -1,10 +1,10 @@
 import Foundation
-import HoldfastKeyedHashing
+import HoldfastCore
 import HoldfastJSON
-import HoldfastSyncServer
+import HoldfastKeyedHashing
 import HoldfastRelayData
 import HoldfastSyncData
-import HoldfastCore
+import HoldfastSyncServer
 
 /// The users of health sync and the hashes of their secrets.
 ///

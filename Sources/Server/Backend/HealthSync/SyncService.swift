@@ -1,20 +1,20 @@
 import Foundation
 import Glibc
+import HoldfastAssistants
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
+import HoldfastIdentity
 import HoldfastJSON
 import HoldfastKeyedHashing
-import HoldfastProtocols
-import HoldfastFeaturePorts
 import HoldfastPorts
-import HoldfastServerParts
-import HoldfastSyncServer
-import HoldfastSyncData
-import HoldfastServerSockets
+import HoldfastProtocols
 import HoldfastSQLiteStores
+import HoldfastServerParts
+import HoldfastServerSockets
+import HoldfastSyncData
+import HoldfastSyncServer
 import Synchronization
-import HoldfastAssistants
-import HoldfastIdentity
 
 /// The service of health sync, which stores batches from phones and reports on them.
 struct SyncService: UploadService {

@@ -1,10 +1,10 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
-import HoldfastRelayServer
 import HoldfastRelayData
-import Synchronization
+import HoldfastRelayServer
 import HoldfastSyncServer
+import Synchronization
 
 /// The samples of the users of health sync, which answer questions while a phone is away.
 ///

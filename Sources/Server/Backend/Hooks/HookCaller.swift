@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastKeyedHashing
-import HoldfastPorts
 import HoldfastMessageServer
+import HoldfastPorts
 
 /// A sender of signed requests to the operator's backend.
 struct HookCaller: Sendable {

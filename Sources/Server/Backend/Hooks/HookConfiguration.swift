@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastCurlNetwork
-import HoldfastPorts
 public import HoldfastMessageServer
+import HoldfastPorts
 
 /// The requests to the operator's own backend, which decides about sockets and posts.
 public struct HookConfiguration: Sendable, Hashable {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastDriver
-import HoldfastPorts
 import HoldfastMessageServer
+import HoldfastPorts
 import HoldfastServerParts
 
 /// The questions of all services to the operator's backend. It is used on the loop of the sockets.

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastPorts
 import HoldfastMessageServer
+import HoldfastPorts
 import HoldfastServerParts
 
 /// An input that a service passes to its rules only after the operator's backend has allowed it.

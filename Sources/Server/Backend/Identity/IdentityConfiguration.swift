@@ -1,6 +1,6 @@
 import HoldfastCurlNetwork
-import HoldfastPorts
 public import HoldfastIdentity
+import HoldfastPorts
 
 /// The identity provider whose tokens a backend accepts beside those that it signs itself.
 public struct IdentityConfiguration: Sendable {

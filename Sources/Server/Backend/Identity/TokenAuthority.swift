@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastCore
+import HoldfastIdentity
 import HoldfastKeyedHashing
+import HoldfastMessageData
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastIdentity
 import HoldfastServerParts
-import HoldfastMessageData
 import Synchronization
 
 /// The verifier of all tokens of shops and users: those that the backend signs with its own secret,

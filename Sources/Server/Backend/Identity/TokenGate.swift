@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastIdentity
+import HoldfastProtocols
 import HoldfastServerParts
 import HoldfastServerSockets
 

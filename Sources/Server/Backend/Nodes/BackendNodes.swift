@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastPostgreSQLStores
 import HoldfastPorts
+import HoldfastPostgreSQLStores
 
 /// A node of a backend over PostgreSQL.
 public struct BackendNode: Sendable {

@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageData
 import HoldfastPostgreSQLStores
 import HoldfastServerSockets
-import HoldfastMessageData
 
 /// The contents of images in the database, so that each node has them.
 struct DatabaseImages: ImageContents {

@@ -1,10 +1,10 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastNATSBus
 import HoldfastNodeBus
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-import HoldfastAssistants
 import HoldfastServerParts
 import HoldfastServerSockets
 import Synchronization

@@ -1,6 +1,6 @@
-public import HoldfastServerParts
 import HoldfastMessageServer
 import HoldfastRelayServer
+public import HoldfastServerParts
 import HoldfastSessionServer
 
 extension BackendConfiguration {

@@ -1,9 +1,9 @@
-import HoldfastCurlNetwork
-import HoldfastCore
-public import HoldfastFeaturePorts
-import HoldfastRelayData
 import HoldfastAPNs
+import HoldfastCore
+import HoldfastCurlNetwork
+public import HoldfastFeaturePorts
 import HoldfastPushHook
+import HoldfastRelayData
 
 /// The methods by which a backend wakes phones in the background. By default there are none.
 public struct PushConfiguration: Sendable, Hashable {

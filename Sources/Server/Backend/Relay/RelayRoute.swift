@@ -1,9 +1,9 @@
+import HoldfastAssistants
 import HoldfastJSON
 import HoldfastProtocols
-import HoldfastAssistants
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 import HoldfastServerSockets
 
 /// A route for phones, for assistants, or for their sign-in.

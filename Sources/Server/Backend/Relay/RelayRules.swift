@@ -1,8 +1,8 @@
-import HoldfastCore
 import HoldfastAssistants
+import HoldfastCore
+import HoldfastRelayData
 import HoldfastRelayServer
 import HoldfastServerParts
-import HoldfastRelayData
 
 /// The rules of the relay, of the assistants' endpoints and of their sign-in.
 ///

@@ -1,9 +1,9 @@
 import CHoldfastOpenSSL
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastJSON
-import HoldfastAssistants
-import HoldfastRelayServer
 import HoldfastRelayData
+import HoldfastRelayServer
 
 /// Functions that hash tokens and generate the relay's secrets from the system's random source.
 enum RelaySecrets {

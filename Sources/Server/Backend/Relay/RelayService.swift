@@ -1,14 +1,14 @@
-import HoldfastCore
-import HoldfastJSON
-import HoldfastProtocols
-import HoldfastFeaturePorts
-import HoldfastPorts
 import HoldfastAssistants
-public import HoldfastRelayServer
-import HoldfastServerParts
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastProtocols
 import HoldfastRelayData
-import HoldfastServerSockets
+public import HoldfastRelayServer
 import HoldfastSQLiteStores
+import HoldfastServerParts
+import HoldfastServerSockets
 
 /// The service that relays calls between phones and assistants.
 ///

@@ -1,6 +1,5 @@
 import HoldfastCore
 import HoldfastPorts
-import HoldfastPorts
 import HoldfastServerParts
 import Synchronization
 

@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastDriver
-import HoldfastPorts
 import HoldfastOperators
+import HoldfastPorts
+import HoldfastProtocols
 import HoldfastServerParts
 import HoldfastServerSockets
 

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastProtocols
 import HoldfastMessageServer
 import HoldfastOperators
+import HoldfastProtocols
 import HoldfastServerParts
 import HoldfastServerSockets
 

@@ -1,8 +1,8 @@
 import HoldfastChildProcesses
 import HoldfastCore
 import HoldfastPorts
-import HoldfastSessionServer
 import HoldfastSessionData
+import HoldfastSessionServer
 import Synchronization
 
 /// A program that answers prompts. For each prompt, a shell command is run.

@@ -1,5 +1,5 @@
-import HoldfastKeyedHashing
 import HoldfastCore
+import HoldfastKeyedHashing
 import HoldfastSessionServer
 
 /// The key that session clients present: a prefix and 32 lowercase hexadecimal digits.

@@ -1,14 +1,14 @@
-import HoldfastCore
-import HoldfastJSON
-import HoldfastProtocols
-import HoldfastFeaturePorts
-import HoldfastPorts
-import HoldfastServerParts
-import HoldfastSessionServer
-import HoldfastSessionData
-import HoldfastServerSockets
-import HoldfastSQLiteStores
 import HoldfastAssistants
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastProtocols
+import HoldfastSQLiteStores
+import HoldfastServerParts
+import HoldfastServerSockets
+import HoldfastSessionData
+import HoldfastSessionServer
 
 /// The service of sessions, which are sockets on which clients send prompts and receive answers and
 /// histories.

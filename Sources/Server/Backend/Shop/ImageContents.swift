@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastServerSockets
 import HoldfastMessageData
+import HoldfastServerSockets
 
 /// The contents of the images that a log knows.
 ///

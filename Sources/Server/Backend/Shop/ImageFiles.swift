@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageData
 import HoldfastOwnerFiles
 import HoldfastServerSockets
-import HoldfastMessageData
 
 /// The contents of images in a directory that only its owner can read.
 ///

@@ -1,13 +1,13 @@
+import HoldfastAssistants
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageData
+import HoldfastMessageServer
 import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastProtocols
-import HoldfastMessageServer
 import HoldfastServerParts
 import HoldfastServerSockets
-import HoldfastMessageData
-import HoldfastAssistants
 
 /// The service of the images of messages.
 struct ImageService: UploadService {

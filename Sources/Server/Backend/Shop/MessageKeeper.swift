@@ -1,8 +1,8 @@
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageServer
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-import HoldfastMessageServer
 import HoldfastServerParts
 import Synchronization
 

@@ -1,9 +1,9 @@
 import HoldfastJSON
+public import HoldfastMessageData
+import HoldfastMessageServer
 import HoldfastPorts
 import HoldfastPostgreSQLStores
-public import HoldfastMessageData
 import HoldfastServerSockets
-import HoldfastMessageServer
 
 extension Backend {
   /// Returns a signed token for this backend.

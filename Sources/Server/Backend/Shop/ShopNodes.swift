@@ -1,6 +1,6 @@
-import HoldfastServerSockets
 import HoldfastMessageData
 import HoldfastMessageServer
+import HoldfastServerSockets
 
 extension Backend {
   /// Passes what was learned about other nodes to the rules of messages.

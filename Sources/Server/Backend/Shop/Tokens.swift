@@ -1,9 +1,9 @@
-import HoldfastKeyedHashing
 public import HoldfastCore
-import HoldfastPorts
 public import HoldfastIdentity
-import HoldfastMessageServer
+import HoldfastKeyedHashing
 public import HoldfastMessageData
+import HoldfastMessageServer
+import HoldfastPorts
 
 /// A signer and verifier of a backend's tokens, which are JWTs with HMAC-SHA256 (RFC 7518 section
 /// 3.2).

@@ -1,10 +1,10 @@
 import Glibc
 import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
-import HoldfastOperators
 import HoldfastMessageData
-import HoldfastCommandParts
+import HoldfastOperators
 
 /// The commands of `holdfast admin` that change something.
 enum AdminActs {

@@ -1,9 +1,9 @@
 package import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
-import HoldfastOperators
 import HoldfastMessageData
-import HoldfastCommandParts
+import HoldfastOperators
 
 /// The commands `holdfast admin …`, with which an operator acts on a running backend.
 package enum AdminCommands {

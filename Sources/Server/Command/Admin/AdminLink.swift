@@ -1,9 +1,9 @@
 import HoldfastBackend
 import HoldfastCommandKit
+import HoldfastCommandParts
 import HoldfastCore
 import HoldfastJSON
 import HoldfastPorts
-import HoldfastCommandParts
 
 /// The options of `holdfast admin` with which a server is found, and the requests to it.
 enum AdminLink {

@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
 
 /// The options of `serve` that limit how long messages are kept, and how much room they take.
 enum KeepOptions {

@@ -1,8 +1,8 @@
-import HoldfastCommandKit
 import HoldfastBackend
+import HoldfastCommandKit
 import HoldfastCore
-import HoldfastMessageServer
 import HoldfastMessageData
+import HoldfastMessageServer
 
 /// The options of `serve` for shop messages.
 enum MessageOptions {

@@ -1,7 +1,7 @@
 package import HoldfastCore
 import HoldfastLinuxEvents
-import HoldfastPorts
 package import HoldfastMessageData
+import HoldfastPorts
 import Synchronization
 
 /// The reports between nodes, over connections of any kind.

@@ -1,6 +1,6 @@
 public import HoldfastCore
-import HoldfastJSON
 public import HoldfastIdentity
+import HoldfastJSON
 public import HoldfastMessageData
 public import HoldfastMessageServer
 public import HoldfastServerParts

@@ -1,8 +1,8 @@
 public import HoldfastCore
 import HoldfastJSON
 public import HoldfastMessageData
-public import HoldfastRelayServer
 import HoldfastRelayData
+public import HoldfastRelayServer
 
 /// A connection of a client, as operators see it.
 public struct AdminConnection: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastServerParts
+import HoldfastSessionData
 
 /// An accepted connection of a client.
 struct SessionSocket: Sendable {

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastSessionData
 import HoldfastServerParts
+import HoldfastSessionData
 
 /// The changes of a session server that are being stored or wait to be stored.
 struct SessionWrites: Sendable {

@@ -1,6 +1,6 @@
 package import HoldfastCore
-import HoldfastPorts
 import HoldfastFeaturePorts
+import HoldfastPorts
 package import HoldfastServerData
 
 /// The stores in a database, while their content is moved. The lease keeps servers away.

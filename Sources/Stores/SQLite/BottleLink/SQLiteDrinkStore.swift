@@ -1,6 +1,6 @@
+package import HoldfastBottleData
 package import HoldfastCore
 import HoldfastFeaturePorts
-package import HoldfastBottleData
 
 /// The SQL statements of a drink store.
 ///

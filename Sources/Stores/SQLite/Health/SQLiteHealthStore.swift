@@ -1,7 +1,7 @@
 package import HoldfastCore
+import HoldfastFeaturePorts
 package import HoldfastHealth
 package import HoldfastHealthSamples
-import HoldfastFeaturePorts
 
 /// A store of a person's health samples in one SQLite file, `health.sqlite`.
 ///

@@ -1,6 +1,6 @@
 package import HoldfastCore
-package import HoldfastHealthSamples
 import HoldfastFeaturePorts
+package import HoldfastHealthSamples
 package import HoldfastSyncData
 
 /// A store of the synced samples of all users in one SQLite file, `sync.sqlite`.

@@ -1,6 +1,6 @@
 package import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
 package import HoldfastSyncData
 import HoldfastUploads
 

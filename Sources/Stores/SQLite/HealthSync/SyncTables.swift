@@ -1,7 +1,7 @@
 import HoldfastCore
+import HoldfastHealth
 import HoldfastHealthSamples
 import HoldfastSyncData
-import HoldfastHealth
 
 /// The SQL statements of a store of synced samples.
 ///

@@ -1,6 +1,6 @@
 package import HoldfastCore
-import HoldfastPorts
 import HoldfastOwnerFiles
+import HoldfastPorts
 package import HoldfastServerData
 
 #if canImport(Glibc)

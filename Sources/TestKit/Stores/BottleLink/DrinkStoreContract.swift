@@ -1,6 +1,6 @@
+import HoldfastBottleData
 import HoldfastCore
 public import HoldfastFeaturePorts
-import HoldfastBottleData
 
 /// Checks the promises of `DrinkStore`, for any implementation and any test library.
 ///

@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealth
 public import HoldfastFeaturePorts
+import HoldfastHealth
 import HoldfastRelayData
 
 /// Checks the promises of `RelayStore`, for any implementation and any test library.

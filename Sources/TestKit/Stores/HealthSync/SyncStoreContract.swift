@@ -1,6 +1,6 @@
 package import HoldfastCore
-package import HoldfastHealthSamples
 public import HoldfastFeaturePorts
+package import HoldfastHealthSamples
 package import HoldfastSyncData
 
 /// Checks the promises of `SyncStore`, for any implementation and any test library.

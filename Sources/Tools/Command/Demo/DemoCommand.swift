@@ -1,7 +1,7 @@
 import HoldfastCommandKit
+import HoldfastCore
 import HoldfastDemo
 import HoldfastJSON
-import HoldfastCore
 
 /// The command `holdfast demo`: demonstrates a link that survives faults.
 enum DemoCommand {

@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastDriver
-import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastLinkTrace
 
 /// The trace of a journal, with the findings of the checkers that a journal allows.
 struct JournalTrace {

@@ -1,18 +1,18 @@
+import HoldfastBottleChecks
 import HoldfastBottleLink
 import HoldfastCommandKit
-import HoldfastHealthRelay
-import HoldfastHealthSync
-import HoldfastHeldSocket
 import HoldfastCore
 import HoldfastDriver
-import HoldfastMessageStream
-import HoldfastSession
-import HoldfastLinkTrace
-import HoldfastLinkChecks
-import HoldfastBottleChecks
+import HoldfastHealthRelay
+import HoldfastHealthSync
 import HoldfastHeldChecks
+import HoldfastHeldSocket
+import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastMessageChecks
+import HoldfastMessageStream
 import HoldfastRelayChecks
+import HoldfastSession
 import HoldfastSessionChecks
 import HoldfastSyncChecks
 

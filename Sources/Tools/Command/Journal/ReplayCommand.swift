@@ -1,7 +1,7 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastJSON
 import HoldfastDriver
+import HoldfastJSON
 import HoldfastLinkTrace
 
 /// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.

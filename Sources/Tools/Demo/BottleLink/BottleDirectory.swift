@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 
 /// A directory with the radio socket and the flash memory of a bottle, and the data of its phone.
 struct BottleDirectory: Sendable {

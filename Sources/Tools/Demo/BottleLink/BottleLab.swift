@@ -1,7 +1,7 @@
-import HoldfastCore
-import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastBottleChecks
+import HoldfastCore
+import HoldfastLinkChecks
+import HoldfastTestKit
 
 /// A bottle in the lab, and the app that fetches its drinks. The network of the lab is the radio, and
 /// the server is the bottle.

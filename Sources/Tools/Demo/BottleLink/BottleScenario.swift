@@ -1,7 +1,7 @@
-import HoldfastTestKit
+import HoldfastBottleChecks
 import HoldfastCore
 import HoldfastLinkChecks
-import HoldfastBottleChecks
+import HoldfastTestKit
 
 #if canImport(Glibc)
   import Glibc

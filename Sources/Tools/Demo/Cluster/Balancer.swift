@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastOwnerFiles
+import HoldfastTestKit
 
 #if canImport(Glibc)
   import Glibc

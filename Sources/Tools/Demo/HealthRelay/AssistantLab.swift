@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastLinkTrace
-import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastLinkTrace
 import HoldfastRelayChecks
+import HoldfastTestKit
 
 /// A phone in the lab that answers an assistant from its health data.
 actor AssistantLab: LabFeature {

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastLinkChecks
 import HoldfastRelayChecks
+import HoldfastTestKit
 
 /// A scenario in which an assistant pairs with the phone and asks questions, one of them while the
 /// link is cut.

@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import HoldfastTestKit
 import HoldfastFeaturePorts
+import HoldfastTestKit
 
 /// The number of steps that one source counted on one day.
 struct DaySteps: Sendable, Hashable, Decodable {

@@ -1,9 +1,9 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
 import HoldfastSyncChecks
+import HoldfastTestKit
 
 /// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///

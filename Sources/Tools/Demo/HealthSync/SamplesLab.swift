@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastCore
-import HoldfastOwnerFiles
-import HoldfastTestKit
 import HoldfastLinkChecks
+import HoldfastOwnerFiles
 import HoldfastSyncChecks
+import HoldfastTestKit
 
 /// A phone in the lab that uploads its health samples. New ones come from an export that is replaced.
 actor SamplesLab: LabFeature {

@@ -1,11 +1,11 @@
 import Foundation
-import HoldfastHealthSync
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastFeaturePorts
+import HoldfastHealthSamples
+import HoldfastHealthSync
 import HoldfastSQLiteStores
+import HoldfastTestKit
 
 /// Two exports of a generated person. Some samples of the older export are missing from the newer
 /// one.

@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastTestKit
-import HoldfastLinkChecks
 import HoldfastHeldChecks
+import HoldfastLinkChecks
+import HoldfastTestKit
 
 /// A held WebSocket in the lab: an app that follows a feed of lines, and the server of the feed, which
 /// has a protocol of its own.

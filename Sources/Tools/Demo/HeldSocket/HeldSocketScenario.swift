@@ -1,9 +1,9 @@
 import Holdfast
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastLinkTrace
-import HoldfastLinkChecks
 import HoldfastHeldChecks
+import HoldfastLinkChecks
+import HoldfastLinkTrace
+import HoldfastTestKit
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: DemoScenario {

@@ -1,3 +1,5 @@
+import HoldfastCommandParts
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@
 #else
   import Darwin
 #endif
-import HoldfastCommandParts
 
 /// A named pipe through which the lab tells an app its network path.
 ///

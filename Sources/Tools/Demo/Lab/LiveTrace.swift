@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastDriver
-import HoldfastLinkTrace
 import HoldfastLinkChecks
+import HoldfastLinkTrace
 
 #if canImport(Glibc)
   import Glibc

@@ -1,8 +1,8 @@
 import HoldfastBackend
 import HoldfastCore
-import HoldfastPorts
-import HoldfastMessageData
 import HoldfastJSON
+import HoldfastMessageData
+import HoldfastPorts
 
 /// The other users of the shop. They post messages continuously, and their connections bypass the
 /// injected faults.

@@ -1,11 +1,11 @@
-import HoldfastFeaturePorts
 import Holdfast
 import HoldfastBackend
-import HoldfastTestKit
 import HoldfastCore
-import HoldfastPorts
+import HoldfastFeaturePorts
 import HoldfastMessageServer
 import HoldfastOwnerFiles
+import HoldfastPorts
+import HoldfastTestKit
 
 extension DemoPolicy {
   /// Returns the policy of the server, which sends pings every second instead of every 54 s.

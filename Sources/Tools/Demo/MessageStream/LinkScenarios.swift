@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastMessageChecks
+import HoldfastTestKit
 
 /// A scenario in which the phone connects and messages arrive.
 struct SteadyTraffic: DemoScenario {

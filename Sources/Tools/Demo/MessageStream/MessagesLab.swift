@@ -1,10 +1,10 @@
 import HoldfastBackend
 import HoldfastCore
-import HoldfastOwnerFiles
-import HoldfastTestKit
-import HoldfastMessageData
 import HoldfastLinkChecks
 import HoldfastMessageChecks
+import HoldfastMessageData
+import HoldfastOwnerFiles
+import HoldfastTestKit
 
 /// The messages of a shop in the lab: the app that follows them, and two customers who write.
 actor MessagesLab: LabFeature {

@@ -1,6 +1,6 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastPorts
+import HoldfastTestKit
 
 /// A scenario in which the token expires while the phone is connected.
 struct TokenExpiry: DemoScenario {

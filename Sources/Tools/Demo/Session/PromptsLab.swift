@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastTestKit
 import HoldfastLinkChecks
 import HoldfastSessionChecks
+import HoldfastTestKit
 
 /// A session in the lab: an app that sends prompts, and a backend that answers each with its text.
 actor PromptsLab: LabFeature {

@@ -1,7 +1,7 @@
-import HoldfastTestKit
 import HoldfastCore
 import HoldfastLinkChecks
 import HoldfastSessionChecks
+import HoldfastTestKit
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///

@@ -1,8 +1,8 @@
+public import HoldfastBottleChecks
+import HoldfastBottleData
 public import HoldfastBottleLink
 public import HoldfastCore
 public import HoldfastLinkChecks
-public import HoldfastBottleChecks
-import HoldfastBottleData
 
 extension BottleFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { model.bottle?.name }

@@ -1,7 +1,7 @@
 import HoldfastCore
+public import HoldfastHeldChecks
 import HoldfastHeldSocket
 public import HoldfastLinkChecks
-public import HoldfastHeldChecks
 
 extension HeldFeature {
   public static func sentence(of input: Input) -> String? {

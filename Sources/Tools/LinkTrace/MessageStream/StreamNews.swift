@@ -1,8 +1,8 @@
 import HoldfastCore
-public import HoldfastMessageStream
 public import HoldfastLinkChecks
 public import HoldfastMessageChecks
 import HoldfastMessageData
+public import HoldfastMessageStream
 
 extension StreamFeature: TracedFeature {
   public static func linkName(of model: Model) -> String? { "shop \(model.settings.shop)" }

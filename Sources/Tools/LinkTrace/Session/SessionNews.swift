@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastSession
 public import HoldfastLinkChecks
+import HoldfastSession
 public import HoldfastSessionChecks
 import HoldfastSessionData
 

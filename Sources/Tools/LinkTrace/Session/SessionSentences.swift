@@ -1,8 +1,8 @@
 import HoldfastCore
-import HoldfastSession
-import HoldfastSessionData
 public import HoldfastLinkChecks
+import HoldfastSession
 public import HoldfastSessionChecks
+import HoldfastSessionData
 
 extension SessionsFeature {
   public static func sentence(of input: Input) -> String? {

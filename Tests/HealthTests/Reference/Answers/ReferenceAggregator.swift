@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// An aggregator that counts the samples of one type in cells.
 ///

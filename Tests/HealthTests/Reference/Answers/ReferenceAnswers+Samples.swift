@@ -1,6 +1,6 @@
 import HoldfastCore
-import HoldfastHealthSamples
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// The form in which answers contain the values of samples.
 enum ReferenceValue {

@@ -1,6 +1,6 @@
-import HoldfastHealthSamples
 import HoldfastCore
 import HoldfastHealth
+import HoldfastHealthSamples
 
 /// A stage of sleep.
 struct ReferenceStage {

@@ -1,9 +1,9 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHealth
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAssistants
-import HoldfastHealth
 
 @Suite struct MCPArgumentsTests {
   private func arguments(_ text: String) throws -> MCPArguments {

@@ -1,10 +1,10 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastHealth
 import HoldfastRelayData
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAssistants
-import HoldfastHealth
 
 /// Property tests of MCP messages. Requests have random spellings, and Foundation parses the
 /// responses.

@@ -1,7 +1,7 @@
 import Foundation
-import HoldfastTestKit
 import HoldfastHealth
 import HoldfastJSON
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAssistants

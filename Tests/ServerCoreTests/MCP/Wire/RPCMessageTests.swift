@@ -1,5 +1,5 @@
-import HoldfastTestKit
 import HoldfastCore
+import HoldfastTestKit
 import Testing
 
 @testable import HoldfastAssistants

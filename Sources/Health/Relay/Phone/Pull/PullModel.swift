@@ -1,6 +1,6 @@
 public import HoldfastCore
-package import HoldfastRelayData
 import HoldfastHealth
+package import HoldfastRelayData
 
 /// A phone's short visit to the backend, during which it leases and answers questions within a time
 /// budget.

@@ -1,6 +1,6 @@
 public import HoldfastCore
-public import HoldfastHealthSamples
 import HoldfastHealth
+public import HoldfastHealthSamples
 
 /// The samples that phones have synced, as a value.
 ///

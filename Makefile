@@ -160,7 +160,7 @@ bluetooth: setup ## runs a bottle and a phone over the real bluetoothd, in a vir
 
 kills: build ## kills phone and backend of health sync KILLS times (500), and compares both at the end
 	HOLDFAST_SYNC_KILLS=$(or $(KILLS),500) .build/debug/HoldfastPackageTests.xctest \
-	  --testing-library swift-testing --filter '^HoldfastTests\.LongSyncCrashTests'
+	  --testing-library swift-testing --filter '^ProgramTests\.LongSyncCrashTests'
 
 mutants: setup ## counts the mutants caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \

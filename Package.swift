@@ -807,14 +807,60 @@ let checks: [Target] = [
       "HoldfastCore", "HoldfastUploads", "HoldfastSyncData", "HoldfastHealthSync",
       "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
+  // What the tests of all servers share.
+  .target(
+    name: "HoldfastServerFixtures", dependencies: ["HoldfastCore", "HoldfastServerParts"],
+    path: "Tests/ServerFixtures", swiftSettings: strict),
+  .target(
+    name: "HoldfastRelayFixtures",
+    dependencies: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastRelayData", "HoldfastRelayServer",
+      "HoldfastServerFixtures",
+    ],
+    path: "Tests/RelayFixtures", swiftSettings: strict),
   tests(
-    "ServerCoreTests",
+    "ServerPartsTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastUploads", "HoldfastMessageData",
-      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastPages",
-      "HoldfastServerParts", "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer",
-      "HoldfastSyncServer", "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators",
-      "HoldfastTestKit", "HoldfastHealthSamples",
+      "HoldfastAssistants", "HoldfastCore", "HoldfastIdentity", "HoldfastJSON",
+      "HoldfastMessageData", "HoldfastMessageServer", "HoldfastOperators", "HoldfastPages",
+      "HoldfastRelayServer", "HoldfastServerFixtures", "HoldfastServerParts",
+      "HoldfastSessionServer", "HoldfastSyncServer", "HoldfastTestKit",
+    ]),
+  tests(
+    "MessageServerTests",
+    uses: [
+      "HoldfastAssistants", "HoldfastCore", "HoldfastIdentity", "HoldfastJSON",
+      "HoldfastMessageData", "HoldfastMessageServer", "HoldfastServerFixtures",
+      "HoldfastServerParts", "HoldfastTestKit", "HoldfastUploads",
+    ]),
+  tests(
+    "RelayServerTests",
+    uses: [
+      "HoldfastAssistants", "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastRelayData",
+      "HoldfastRelayServer", "HoldfastRelayFixtures", "HoldfastServerFixtures",
+      "HoldfastServerParts", "HoldfastTestKit",
+    ]),
+  tests(
+    "SyncServerTests",
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastHealthSamples", "HoldfastRelayServer",
+      "HoldfastRelayFixtures", "HoldfastServerFixtures", "HoldfastServerParts", "HoldfastSyncData",
+      "HoldfastSyncServer",
+      "HoldfastTestKit", "HoldfastUploads",
+    ]),
+  tests(
+    "SessionServerTests",
+    uses: [
+      "HoldfastCore", "HoldfastIdentity", "HoldfastRelayFixtures", "HoldfastServerFixtures",
+      "HoldfastServerParts",
+      "HoldfastSessionData", "HoldfastSessionServer", "HoldfastTestKit",
+    ]),
+  tests(
+    "AssistantsTests",
+    uses: [
+      "HoldfastAssistants", "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastRelayData",
+      "HoldfastRelayServer", "HoldfastRelayFixtures", "HoldfastRelayFixtures",
+      "HoldfastServerFixtures", "HoldfastServerParts", "HoldfastTestKit",
     ]),
   tests(
     "RuntimeTests",
@@ -872,26 +918,50 @@ let checks: [Target] = [
       "HoldfastBackend", "HoldfastBackups", "HoldfastJSON", "HoldfastUploads",
       "HoldfastMessageData",
       "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastServerParts",
-      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSyncServer",
+      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastOwnerFiles", "HoldfastRelayServer",
+      "HoldfastSyncServer",
       "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators", "HoldfastKeyedHashing",
       "HoldfastCore", "HoldfastHealth", "HoldfastFeaturePorts", "HoldfastPorts",
       "CHoldfastLinux", "HoldfastTestKit", "HoldfastHealthSamples",
     ],
     besides: ["MCP/SDK", "Identity/Kept"]),
+  // What tests share that start peers and programs.
+  .target(
+    name: "HoldfastRigs",
+    dependencies: [
+      "HoldfastCore", "HoldfastProtocols", "HoldfastServerSockets", "HoldfastTestKit",
+    ],
+    path: "Tests/Rigs", exclude: ["Peers"], swiftSettings: strict),
+  tests(
+    "CommandKitTests",
+    uses: ["HoldfastCommandKit", "HoldfastCore", "HoldfastTestKit"]),
+  tests(
+    "DemoTests",
+    uses: [
+      "HoldfastChildProcesses", "HoldfastCommandKit", "HoldfastCore", "HoldfastDemo",
+      "HoldfastLinkTrace", "HoldfastMessageData", "HoldfastProtocols", "HoldfastRigs",
+      "HoldfastTestKit",
+    ]),
+  tests(
+    "ProgramTests",
+    uses: [
+      "Holdfast", "HoldfastAssistants", "HoldfastBackend", "HoldfastCommandKit", "HoldfastCore",
+      "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastIdentity", "HoldfastJSON", "HoldfastLab",
+      "HoldfastMessageData", "HoldfastMessageServer", "HoldfastPorts", "HoldfastRelayData",
+      "HoldfastRelayServer", "HoldfastRigs", "HoldfastTestKit",
+    ],
+    besides: ["Session/Peers"]),
   tests(
     "HoldfastTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastUploads", "HoldfastMessageData",
-      "HoldfastRelayData", "HoldfastSyncData", "HoldfastSessionData", "HoldfastBottleData",
-      "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastAssistants",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
-      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
-      "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit",
-      "HoldfastDemo", "HoldfastLab", "HoldfastServerSockets", "HoldfastHealthSync",
-      "HoldfastBottleLink", "HoldfastLinkTrace", "HoldfastChildProcesses", "HoldfastHealthSamples",
-      "HoldfastJSON",
-    ],
-    besides: ["HeldSocket/Peers", "Session/Peers"]),
+      "Holdfast", "HoldfastBackend", "HoldfastBottleData", "HoldfastBottleLink", "HoldfastCore",
+      "HoldfastDriver", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastHealthRelay",
+      "HoldfastHealthSamples", "HoldfastHealthSync", "HoldfastHeldSocket", "HoldfastJSON",
+      "HoldfastMessageData", "HoldfastMessageServer", "HoldfastMessageStream", "HoldfastPorts",
+      "HoldfastProtocols", "HoldfastRelayData", "HoldfastRelayServer", "HoldfastRigs",
+      "HoldfastServerSockets", "HoldfastSession", "HoldfastSessionData", "HoldfastSocket",
+      "HoldfastSyncData", "HoldfastTestKit", "HoldfastUploads",
+    ]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests(
     "SimulateTests",

@@ -66,7 +66,7 @@ import Testing
 
   @Test func `the program, the demo and pictures of journals compile no simulator`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
-    for name in ["HoldfastCommand", "HoldfastDemo", "HoldfastTests", "LinkTraceTests"] {
+    for name in ["HoldfastCommand", "HoldfastDemo", "DemoTests", "LinkTraceTests"] {
       let compiled = graph.closure(of: [name])
       #expect(compiled.contains("HoldfastLinkChecks"), "\(name)")
       #expect(!compiled.contains("HoldfastWorldKernel"), "\(name)")

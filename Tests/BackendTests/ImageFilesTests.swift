@@ -3,6 +3,7 @@ import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastMessageData
+import HoldfastOwnerFiles
 import HoldfastTestKit
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
+import HoldfastRigs
 import Testing
 
 /// Compiles the `main.swift` of the README.

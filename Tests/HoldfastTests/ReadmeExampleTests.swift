@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastBackend
+import HoldfastRigs
 import HoldfastTestKit
 import Testing
 

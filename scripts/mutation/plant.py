@@ -40,7 +40,8 @@ WORLDS = {
 SUITES = [
     "CoreTests", "JSONTests", "WireTests", "StorageTests", "HealthTests", "ProtocolsTests",
     "MessageStreamTests", "HealthRelayTests", "HeldSocketTests", "SessionTests", "HealthSyncTests",
-    "BottleLinkTests", "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+    "BottleLinkTests", "FirmwareTests", "AuditTests", "ServerPartsTests", "MessageServerTests",
+    "RelayServerTests", "SyncServerTests", "SessionServerTests", "AssistantsTests", "FuzzTests",
     "RandomInputTests",
 ]
 # The only suites that reach a feature. SimulatorTests are never run: for minutes, most of their
@@ -51,14 +52,14 @@ REACHING = {
     "HeldSocket/Phone": ["HeldSocketTests", "FuzzTests", "RandomInputTests"],
     "Session/Phone": ["SessionTests", "RandomInputTests"],
     "Session/Data": [
-        "WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+        "WireTests", "StorageTests", "SessionTests", "AuditTests", "SessionServerTests", "FuzzTests",
         "RandomInputTests"],
-    "Session/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Session/Server": ["SessionServerTests", "FuzzTests", "RandomInputTests"],
     "Health/Sync/Phone": ["HealthSyncTests", "FuzzTests", "RandomInputTests"],
     "Health/Sync/Data": [
-        "WireTests", "StorageTests", "HealthSyncTests", "ServerCoreTests", "FuzzTests",
+        "WireTests", "StorageTests", "HealthSyncTests", "SyncServerTests", "FuzzTests",
         "RandomInputTests"],
-    "Health/Sync/Server": ["ServerCoreTests", "FuzzTests", "RandomInputTests"],
+    "Health/Sync/Server": ["SyncServerTests", "FuzzTests", "RandomInputTests"],
     "Bottle/Phone": ["BottleLinkTests", "FuzzTests", "RandomInputTests"],
     "Bottle/Data": [
         "WireTests", "StorageTests", "BottleLinkTests", "FuzzTests", "RandomInputTests"],

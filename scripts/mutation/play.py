@@ -234,7 +234,7 @@ class Reach:
         """Returns the groups for which a mutant would make a difference, in batches for one process
         each. A batch is of one suite. The suite of the mutant's module is first, then the cheapest,
         and the slow groups of all suites are last."""
-        own = plant.target_of(row["file"]).split("/")[-1] + "Tests"
+        own = plant.MODULES[plant.target_of(row["file"])].removeprefix("Holdfast") + "Tests"
         batches = {}
         for group, seen in self.groups.items():
             if seen[row["number"]]:

@@ -352,14 +352,14 @@ def adds_up():
         if paths != (text.split(",") if expected is None else expected):
             yield f"--modules {text} means {paths}"
     package = plant.Package(["Session/Phone", "Session/Data/Stored/StoredClientSession.swift"])
-    expected = ["WireTests", "StorageTests", "SessionTests", "AuditTests", "ServerCoreTests", "FuzzTests",
+    expected = ["WireTests", "StorageTests", "SessionTests", "AuditTests", "SessionServerTests", "FuzzTests",
                 "RandomInputTests"]
     if package.suites != expected:
         yield f"the suites of a feature are {package.suites}"
     if package.worlds(["relay", "session"]) != ["session"]:
         yield "the worlds of a feature are others"
     parts = [plant.Package([name]).part for name in ("Base/Core", "a" * 99, "a" * 100, "b" * 100)]
-    if parts[:2] != ["-Core", "-" + "a" * 99] or len({*parts}) < 4 or len(parts[2]) != 17:
+    if parts[:2] != ["-Base-Core", "-" + "a" * 99] or len({*parts}) < 4 or len(parts[2]) != 17:
         yield "many modules make a long name of a file, or the same one as others"
     if plant.Package(["Base/Core"]).suites != plant.SUITES or plant.Package().worlds(["x"]) != ["x"]:
         yield "shared modules are not tried everywhere"

@@ -17,7 +17,7 @@ ALWAYS = "ArchitectureTests"
 
 # The beginnings of the names of tests that run every peer for a long time. A change runs those that PEERS
 # names, for a short time.
-LEFT_OUT = {"HoldfastTests": ("PeerRun", "PeerShop", "PeerOperation", "Torture")}
+LEFT_OUT = {"ProgramTests": ("PeerRun", "PeerShop", "PeerOperation", "Torture")}
 
 RULES = {
     # Texts. Tests that read a page are found by its name in their sources.
@@ -33,7 +33,7 @@ RULES = {
     ".github/*": "",
     ".gitignore": "",
     ".swift-format": "lint",
-    "Makefile": "HoldfastTests=InstallTests peers:operations",
+    "Makefile": "ProgramTests=InstallTests peers:operations",
     # Its targets are compared with the former ones.
     "Package.swift": "apple-check:ios",
     "Tests/XCTMain.swift": "",
@@ -62,15 +62,15 @@ RULES = {
     "scripts/setup": "",
     "scripts/test": "",
     "scripts/times": "",
-    "scripts/wall-clock.c": "HoldfastTests=TortureTests peers:image_client",
-    "scripts/torture*": "HoldfastTests=TortureTests",
+    "scripts/wall-clock.c": "ProgramTests=TortureTests peers:image_client",
+    "scripts/torture*": "ProgramTests=TortureTests",
     "scripts/web": "",
     # Deliberate defects, which the checkers of the worlds must find.
     "Sources/Base/LinkChecks/*": "make:sim",
     "Sources/*/Checks/*": "make:sim",
     "Sources/*/World/*": "make:sim",
     "Sources/Simulator/*": "make:sim",
-    "Sources/Simulator/Command/*": "HoldfastTests=InstallTests HoldfastTests=PackagingTests",
+    "Sources/Simulator/Command/*": "ProgramTests=InstallTests ProgramTests=PackagingTests",
     "Benchmarks/*": "make:bench",
     "Benchmarks/conformance/*": "make:conformance",
     "Benchmarks/EngineLoop/*": "make:instructions",
@@ -80,10 +80,10 @@ RULES = {
     "Web/*.js": "lint-pages",
     "Web/.eslintrc.json": "lint-pages",
     "scripts/lint-pages": "lint-pages",
-    "Web/built/*": "ServerCoreTests=PageTests",
+    "Web/built/*": "ServerPartsTests=PageTests",
     "Web/charts/*": "page:check_app.py",
     "Web/dashboard/*": "page:check_dashboard.py",
-    "Web/home/*": "ServerCoreTests",
+    "Web/home/*": "ServerPartsTests",
     "Web/oauth/*": "page:check_oauth.py",
     "Web/picture/*": "page:check_lab.py page:check_picture.py page:check_simulated.py",
     "Web/playground/*": "playground HerdTests=PlaygroundTests",
@@ -107,12 +107,12 @@ RULES = {
     "packaging/systemd/*": "peers:service_manager",
     # Tests that share files with others.
     "Tests/BackendTests/MCP/SDK/*": "peers:cluster_torture",
-    "Tests/HoldfastTests/Peers/*": "peers:session_cases",
+    "Tests/ProgramTests/Peers/*": "peers:session_cases",
     "Tests/Pages/check_playground.py": "playground",
     "Tests/Pages/pages.py": "playground",
     "Tests/Pages/requirements.txt": "page:check_app.py page:check_dashboard.py page:check_lab.py "
                                     "page:check_oauth.py page:check_picture.py",
-    "Tests/Peers/uploads.py": "HoldfastTests=TortureTests",
+    "Tests/Peers/uploads.py": "ProgramTests=TortureTests",
 }
 
 BOTTLE = "peers:bottle+bottle_phone"

@@ -74,23 +74,23 @@ def choices(manifest, readers, paths):
 
     for path, suites, words in [
             ("Tests/CoreTests/Exploration/Explorer.swift", {"CoreTests": None}, []),
-            ("Tests/HoldfastTests/DemoPictureTests.swift", {"HoldfastTests": "DemoPictureTests"}, []),
-            ("Tests/HoldfastTests/DemoRunTests.swift",
-             {"HoldfastTests": "(DemoClusterTests|DemoRunTests)"}, []),
+            ("Tests/DemoTests/DemoPictureTests.swift", {"DemoTests": "DemoPictureTests"}, []),
+            ("Tests/DemoTests/DemoRunTests.swift",
+             {"DemoTests": "(DemoClusterTests|DemoRunTests)"}, []),
             ("docs/policies.md", {"CoreTests": "PolicyPageTests"}, []),
             ("docs/bottle.md", {"HoldfastTests": "PageExampleTests"}, []),
             ("README.md", {"AppleLaunchTests": "ExampleAppTests",
                            "HoldfastTests": "(ArticleExampleTests|ReadmeExampleTests)"}, []),
             ("docs/decisions/README.md", {}, []),
             (first("Sources/Holdfast/*.docc/*.md"), {"HoldfastTests": "ArticleExampleTests"}, []),
-            ("scripts/wall-clock.c", {"HoldfastTests": "(CommandProgramTests|TortureTests)"}, ["peers:image_client"]),
+            ("scripts/wall-clock.c", {"ProgramTests": "(CommandProgramTests|TortureTests)"}, ["peers:image_client"]),
             ("Tests/Pages/check_oauth.py", {"BackendTests": ANY}, []),
             ("Tests/Peers/bottle.py", {}, ["peers:bottle"]),
-            ("Tests/Peers/uploads.py", {"HoldfastTests": "TortureTests"}, ["peers:admin_client+cluster_client+cluster_torture+health_client+"
+            ("Tests/Peers/uploads.py", {"ProgramTests": "TortureTests"}, ["peers:admin_client+cluster_client+cluster_torture+health_client+"
                                             "identity_client+image_client+message_client+operations"]),
             (first("Benchmarks/Bench/*.swift"), {"HerdTests": ANY}, []),
             (first("Sources/Simulator/Command/*.swift"),
-             {"HoldfastTests": ANY, "SimulateTests": ANY}, [])]:
+             {"ProgramTests": ANY, "SimulateTests": ANY}, [])]:
         choice = chosen(manifest, readers, path)
         actual = {suite: choice.filters().get(suite) for suite in choice.suites}
         yield from wrong(path, {ALWAYS: None, **suites},
@@ -114,6 +114,6 @@ def whole_modules(manifest, readers, first):
                      ("SessionTests" in choice.suites, "CoreTests" in choice.suites))
     choice = chosen(manifest, readers, first("Sources/Base/Core/*.swift"), "scripts/torture")
     yield from wrong("Sources/Base/Core with scripts/torture", "(?!PeerRun|PeerShop|PeerOperation)",
-                     choice.filters().get("HoldfastTests"))
+                     choice.filters().get("ProgramTests"))
     choice = chosen(manifest, readers, "new/file.txt")
     yield from wrong("new/file.txt", (True, ["new/file.txt"]), (choice.everything, choice.unknown))

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastCore
 import HoldfastPorts
+import HoldfastRigs
 import HoldfastTestKit
 import Synchronization
 import Testing

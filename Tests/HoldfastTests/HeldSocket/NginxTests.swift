@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HoldfastCore
 import HoldfastPorts
+import HoldfastRigs
 import HoldfastTestKit
 import Testing
 

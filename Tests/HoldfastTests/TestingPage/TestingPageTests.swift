@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastRigs
 import HoldfastTestKit
 import Testing
 

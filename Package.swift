@@ -328,7 +328,7 @@ let adapters: [Target] = [
   // The module map is the target's own, so that other tools find all maps in one place.
   .target(
     name: "CHoldfastPages", path: "Sources/Base/System/CHoldfastPages", publicHeadersPath: "."),
-  library("HoldfastLinuxEvents", at: "Base/Linux/Events", uses: ["CHoldfastLinux"]),
+  library("HoldfastLinuxEvents", at: "Base/LinuxEvents", uses: ["CHoldfastLinux"]),
   library(
     "HoldfastChildProcesses", at: "Base/ChildProcesses",
     uses: ["HoldfastCore", "CHoldfastLinux"]),
@@ -352,7 +352,10 @@ let adapters: [Target] = [
     ]),
   library(
     "HoldfastNodeBus", at: "Server/NodeBus",
-    uses: ["HoldfastCore", "HoldfastMessageData", "HoldfastPorts", "HoldfastLinuxEvents"]),
+    uses: [
+      "HoldfastCore", "HoldfastMessageData", "HoldfastPorts", "HoldfastLinuxEvents",
+      "CHoldfastNATS",
+    ]),
   library(
     "HoldfastPostgreSQLStores", at: "Stores/PostgreSQL",
     uses: [
@@ -362,18 +365,13 @@ let adapters: [Target] = [
       "CHoldfastPostgreSQL", "HoldfastHealthSamples",
     ]),
   library(
-    "HoldfastNATSBus", at: "Server/NATSBus",
-    uses: [
-      "HoldfastCore", "HoldfastPorts", "HoldfastLinuxEvents", "HoldfastNodeBus", "CHoldfastNATS",
-    ]),
-  library(
     "HoldfastRadioSocket", at: "Bottle/RadioSocket",
     uses: ["HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts"]),
   library(
     "HoldfastBlueZ", at: "Bottle/BlueZ",
     uses: [
       "HoldfastCore", "HoldfastBottleData", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastLinuxBus",
+      "HoldfastLinuxDevice",
     ]),
   library("HoldfastOwnerFiles", at: "Base/OwnerFiles", uses: ["HoldfastCore"]),
   // Apple's platforms use CryptoKit.
@@ -383,36 +381,20 @@ let adapters: [Target] = [
     uses: ["HoldfastHealthSamples", "HoldfastOwnerFiles"]
       + onLinux("CHoldfastArchive")),
   library(
-    "HoldfastNetlink", at: "Base/Linux/Reachability",
+    "HoldfastNetlink", at: "Base/Reachability",
     uses: [
       "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "CHoldfastLinux", "HoldfastLinuxEvents",
     ]),
   library(
-    "HoldfastLinuxBus", at: "Base/Linux/Bus", uses: ["CHoldfastSystemd", "HoldfastLinuxEvents"]),
-  library(
-    "HoldfastNetworkCost", at: "Base/Linux/NetworkCost",
+    "HoldfastLinuxDevice", at: "Base/LinuxDevice",
     uses: [
-      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastLinuxBus", "HoldfastLinuxEvents",
+      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxEvents",
     ]),
   library(
-    "HoldfastSystemLifecycle", at: "Base/Linux/Lifecycle",
-    uses: [
-      "HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxEvents",
-      "HoldfastLinuxBus",
-    ]),
-  library(
-    "HoldfastDesktopNotifications", at: "Base/Linux/Notifications",
-    uses: ["HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxBus"]),
-  library(
-    "HoldfastAPNs", at: "Server/APNs",
+    "HoldfastPush", at: "Server/Push",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastIdentity",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastOwnerFiles", "CHoldfastOpenSSL",
-    ]),
-  library(
-    "HoldfastPushHook", at: "Server/PushHook",
-    uses: [
-      "HoldfastCore", "HoldfastJSON", "HoldfastRelayData", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastChildProcesses",
     ]),
   library(
@@ -548,9 +530,7 @@ let doors: [Target] = [
       "HoldfastBottleLink", "HoldfastProtocols", "HoldfastSQLiteStores", "HoldfastKeyedHashing",
       "HoldfastExportFiles", "HoldfastOwnerFiles",
     ]
-      + onLinux(
-        "HoldfastDesktopNotifications", "HoldfastRadioSocket", "HoldfastBlueZ",
-        "HoldfastNetworkCost", "HoldfastSystemLifecycle"),
+      + onLinux("HoldfastLinuxDevice", "HoldfastRadioSocket", "HoldfastBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Observable models for the screens of an app.
   library(
@@ -595,14 +575,13 @@ let doors: [Target] = [
       "HoldfastIdentity", "HoldfastMessageServer", "HoldfastRelayServer", "HoldfastSyncServer",
       "HoldfastSessionServer", "HoldfastAssistants", "HoldfastOperators", "HoldfastFeaturePorts",
       "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastServerSockets",
-      "HoldfastSQLiteStores", "HoldfastPostgreSQLStores", "HoldfastNodeBus", "HoldfastNATSBus",
-      "CHoldfastOpenSSL", "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook",
-      "HoldfastOwnerFiles", "HoldfastChildProcesses", "HoldfastKeyedHashing",
-      "HoldfastUploads",
+      "HoldfastSQLiteStores", "HoldfastPostgreSQLStores", "HoldfastNodeBus", "CHoldfastOpenSSL",
+      "HoldfastCurlNetwork", "HoldfastPush", "HoldfastOwnerFiles", "HoldfastChildProcesses",
+      "HoldfastKeyedHashing", "HoldfastUploads",
     ]),
   library(
     "HoldfastCommandKit", at: "Tools/CommandKit",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastOwnerFiles", "HoldfastSystemLifecycle"]),
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastOwnerFiles", "HoldfastLinuxDevice"]),
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
@@ -622,7 +601,7 @@ let doors: [Target] = [
       "CHoldfastOpenSSL", "Holdfast", "HoldfastChildProcesses", "HoldfastCommandKit",
       "HoldfastCore", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastJSON",
       "HoldfastMessageData",
-      "HoldfastOwnerFiles", "HoldfastPorts", "HoldfastSystemLifecycle",
+      "HoldfastOwnerFiles", "HoldfastPorts", "HoldfastLinuxDevice",
     ]),
   library(
     "HoldfastMessageCommands", at: "Messages/Command",
@@ -668,7 +647,7 @@ let doors: [Target] = [
       "HoldfastCommandParts", "HoldfastCore", "HoldfastFeaturePorts", "HoldfastIdentity",
       "HoldfastJSON", "HoldfastMessageData", "HoldfastMessageServer", "HoldfastOperators",
       "HoldfastPorts", "HoldfastRelayServer", "HoldfastServerParts", "HoldfastSessionServer",
-      "HoldfastSystemLifecycle",
+      "HoldfastLinuxDevice",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -859,8 +838,8 @@ let checks: [Target] = [
     "AssistantsTests",
     uses: [
       "HoldfastAssistants", "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastRelayData",
-      "HoldfastRelayServer", "HoldfastRelayFixtures", "HoldfastRelayFixtures",
-      "HoldfastServerFixtures", "HoldfastServerParts", "HoldfastTestKit",
+      "HoldfastRelayServer", "HoldfastRelayFixtures", "HoldfastServerFixtures",
+      "HoldfastServerParts", "HoldfastTestKit",
     ]),
   tests(
     "RuntimeTests",
@@ -883,8 +862,7 @@ let checks: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastMessageData", "HoldfastSyncData", "HoldfastMessageServer",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores",
-      "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastNATSBus", "HoldfastBackend",
-      "HoldfastBackups",
+      "HoldfastSQLiteStores", "HoldfastNodeBus", "HoldfastBackend", "HoldfastBackups",
       "HoldfastChildProcesses", "HoldfastTestKit", "HoldfastHealthSamples",
     ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
@@ -900,8 +878,7 @@ let checks: [Target] = [
     "SystemTests",
     uses: [
       "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink",
-      "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications",
-      "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus",
+      "HoldfastLinuxDevice", "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd",
       "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle",
       "HoldfastBottleData", "HoldfastTestKit",
     ]),
@@ -909,7 +886,7 @@ let checks: [Target] = [
     "PushTests",
     uses: [
       "HoldfastCore", "HoldfastRelayData", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastTestKit",
+      "HoldfastCurlNetwork", "HoldfastPush", "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",

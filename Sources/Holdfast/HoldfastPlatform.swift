@@ -10,10 +10,10 @@ public import HoldfastSocket
   import HoldfastBlueZ
   public import HoldfastBottleData
   import HoldfastMessageData
-  import HoldfastDesktopNotifications
-  import HoldfastNetworkCost
+  import HoldfastLinuxDevice
+  import HoldfastLinuxDevice
   import HoldfastRadioSocket
-  import HoldfastSystemLifecycle
+  import HoldfastLinuxDevice
 #else
 #endif
 

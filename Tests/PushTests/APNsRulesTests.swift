@@ -4,7 +4,7 @@ import HoldfastRelayData
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastAPNs
+@testable import HoldfastPush
 
 /// Keys that OpenSSL creates for these tests. They give access to no service.
 enum SampleKey {

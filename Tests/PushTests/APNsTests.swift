@@ -4,7 +4,7 @@ import HoldfastRelayData
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastAPNs
+@testable import HoldfastPush
 
 /// Tests of the sender over HTTP/2 and TLS, with a server that is built from third-party libraries.
 @Suite(

@@ -3,7 +3,7 @@ import HoldfastRelayData
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastPushHook
+@testable import HoldfastPush
 
 @Suite(.timeLimit(.minutes(60))) struct `A hook` {
   /// Writes a shell script with these lines in a separate directory, and returns its path.

@@ -4,7 +4,6 @@ import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastNATSBus
 @testable import HoldfastNodeBus
 @testable import HoldfastPostgreSQLStores
 

@@ -1,7 +1,7 @@
 import CHoldfastSystemd
 import Foundation
 import Glibc
-import HoldfastDesktopNotifications
+import HoldfastLinuxDevice
 import HoldfastPorts
 import HoldfastTestKit
 import Synchronization

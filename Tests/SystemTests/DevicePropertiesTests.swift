@@ -3,8 +3,7 @@ import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastNetworkCost
-@testable import HoldfastSystemLifecycle
+@testable import HoldfastLinuxDevice
 
 /// Tests of device states with a private bus daemon and services whose properties change.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))

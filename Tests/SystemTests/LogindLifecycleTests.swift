@@ -5,7 +5,7 @@ import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastSystemLifecycle
+@testable import HoldfastLinuxDevice
 
 /// Tests of sleep events with a private bus daemon and a fake logind.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(60)))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HoldfastSystemLifecycle
+@testable import HoldfastLinuxDevice
 
 struct ServiceManagerTests {
   @Test(arguments: [

@@ -1,5 +1,5 @@
+import HoldfastLinuxDevice
 import HoldfastPorts
-import HoldfastSystemLifecycle
 import Testing
 
 /// Tests of a lifecycle source that several links share.

@@ -3,7 +3,7 @@ import HoldfastPorts
 import HoldfastTestKit
 import Testing
 
-@testable import HoldfastSystemLifecycle
+@testable import HoldfastLinuxDevice
 
 /// Tests of signals. They run serially, because a signal affects the whole process.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct SignalLifecycleTests {

@@ -5,7 +5,7 @@ import HoldfastPorts
   public import HoldfastCore
   public import HoldfastFeaturePorts
   public import HoldfastBottleData
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// A central that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///

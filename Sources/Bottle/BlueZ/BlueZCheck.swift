@@ -1,5 +1,5 @@
 #if os(Linux)
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// A reason why Bluetooth cannot be used on this machine, with human-readable texts.
   public enum BlueZProblem: Error, Sendable, Hashable {

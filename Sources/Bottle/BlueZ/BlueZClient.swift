@@ -3,7 +3,7 @@
   import Glibc
   import HoldfastCore
   import HoldfastFeaturePorts
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
   import HoldfastPorts
 
   /// A message from BlueZ.

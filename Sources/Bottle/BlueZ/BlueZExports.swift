@@ -2,7 +2,7 @@ import HoldfastBottleData
 
 #if os(Linux)
   import HoldfastCore
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   extension BusRefusal {
     static let unknownMethod = BusRefusal(

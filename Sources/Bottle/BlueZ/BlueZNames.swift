@@ -1,7 +1,7 @@
 #if os(Linux)
   import HoldfastCore
   import HoldfastBottleData
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// The names of BlueZ's interfaces and objects.
   enum BlueZName {

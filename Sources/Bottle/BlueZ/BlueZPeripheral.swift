@@ -4,7 +4,7 @@ import HoldfastPorts
   import Dispatch
   import HoldfastCore
   package import HoldfastFeaturePorts
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// A peripheral that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///

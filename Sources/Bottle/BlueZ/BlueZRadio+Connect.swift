@@ -1,7 +1,7 @@
 #if os(Linux)
   import HoldfastCore
   import HoldfastBottleData
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   // Tickets and connections.
   extension BlueZRadio {

@@ -1,7 +1,7 @@
 #if os(Linux)
   import HoldfastCore
   import HoldfastBottleData
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// The rules of a central that uses BlueZ. They turn commands and bus messages into calls and
   /// events.

@@ -1,7 +1,7 @@
 #if os(Linux)
   import HoldfastCore
   import HoldfastFeaturePorts
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// The rules of a peripheral that uses BlueZ. They turn commands and bus messages into calls and
   /// events.

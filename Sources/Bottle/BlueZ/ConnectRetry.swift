@@ -1,6 +1,6 @@
 #if os(Linux)
   import HoldfastCore
-  import HoldfastLinuxBus
+  import HoldfastLinuxDevice
 
   /// The reason why BlueZ failed to connect, classified by the action that should follow.
   enum ConnectFault: Sendable, Hashable {

@@ -1,7 +1,7 @@
 public import HoldfastAssistants
 import HoldfastCore
 public import HoldfastMessageServer
-import HoldfastNATSBus
+import HoldfastNodeBus
 public import HoldfastPorts
 public import HoldfastRelayServer
 public import HoldfastServerParts

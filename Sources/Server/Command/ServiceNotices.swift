@@ -1,7 +1,7 @@
 import HoldfastBackend
 import HoldfastCommandKit
+import HoldfastLinuxDevice
 import HoldfastPorts
-import HoldfastSystemLifecycle
 
 /// The reports of `serve` to the service manager that has started it, such as systemd.
 struct ServiceNotices: Sendable {

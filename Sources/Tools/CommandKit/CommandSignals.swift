@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import HoldfastSystemLifecycle
+import HoldfastLinuxDevice
 import Synchronization
 
 /// The meaning of a signal for a command.

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import HoldfastSystemLifecycle
+import HoldfastLinuxDevice
 import Synchronization
 
 /// The terminal of this process: its width and its modes.

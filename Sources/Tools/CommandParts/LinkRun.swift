@@ -1,8 +1,8 @@
 import Glibc
 import Holdfast
 package import HoldfastCommandKit
+import HoldfastLinuxDevice
 package import HoldfastPorts
-import HoldfastSystemLifecycle
 import Synchronization
 
 /// A run of a command that follows a link. It ends after a signal, at a time limit or with a final

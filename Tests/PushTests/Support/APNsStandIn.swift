@@ -1,8 +1,8 @@
 import Foundation
-import HoldfastAPNs
 import HoldfastCore
 import HoldfastCurlNetwork
 import HoldfastPorts
+import HoldfastPush
 import HoldfastTestKit
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastBottleData
 import HoldfastCore
 import HoldfastFirmware
-import HoldfastLinuxBus
+import HoldfastLinuxDevice
 import HoldfastPorts
 import HoldfastTestKit
 import HoldfastVirtualBottle

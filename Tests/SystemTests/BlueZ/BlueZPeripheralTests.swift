@@ -1,7 +1,7 @@
 import HoldfastBottleData
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastLinuxBus
+import HoldfastLinuxDevice
 import HoldfastTestKit
 import Testing
 

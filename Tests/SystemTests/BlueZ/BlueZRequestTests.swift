@@ -1,6 +1,6 @@
 import HoldfastBottleData
 import HoldfastCore
-import HoldfastLinuxBus
+import HoldfastLinuxDevice
 import HoldfastTestKit
 import Testing
 

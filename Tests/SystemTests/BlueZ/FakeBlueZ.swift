@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import HoldfastBottleData
 import HoldfastCore
-import HoldfastLinuxBus
+import HoldfastLinuxDevice
 import HoldfastPorts
 import HoldfastTestKit
 

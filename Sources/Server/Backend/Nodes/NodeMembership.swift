@@ -1,7 +1,6 @@
 import HoldfastAssistants
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastNATSBus
 import HoldfastNodeBus
 import HoldfastPorts
 import HoldfastPostgreSQLStores

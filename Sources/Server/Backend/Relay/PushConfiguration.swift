@@ -1,8 +1,7 @@
-import HoldfastAPNs
 import HoldfastCore
 import HoldfastCurlNetwork
 public import HoldfastFeaturePorts
-import HoldfastPushHook
+import HoldfastPush
 import HoldfastRelayData
 
 /// The methods by which a backend wakes phones in the background. By default there are none.

@@ -4,7 +4,6 @@ public import HoldfastPorts
   import CHoldfastSystemd
   import Foundation
   import HoldfastDriver
-  import HoldfastLinuxBus
   import HoldfastLinuxEvents
 
   /// A monitor of the device's sleep and wake-up, which logind reports.

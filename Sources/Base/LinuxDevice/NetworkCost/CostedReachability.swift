@@ -4,7 +4,6 @@ public import HoldfastPorts
   import Foundation
   public import HoldfastCore
   import HoldfastDriver
-  import HoldfastLinuxBus
   import HoldfastLinuxEvents
   import Synchronization
 

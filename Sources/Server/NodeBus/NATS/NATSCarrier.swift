@@ -1,7 +1,6 @@
 import CHoldfastNATS
 package import HoldfastCore
 import HoldfastLinuxEvents
-package import HoldfastNodeBus
 import Synchronization
 
 extension NodeBus {

@@ -3,7 +3,6 @@ public import HoldfastPorts
 #if os(Linux)
   import Foundation
   import HoldfastDriver
-  import HoldfastLinuxBus
   import HoldfastLinuxEvents
 
   /// A monitor of whether the session is locked, and of power saving.

@@ -2,7 +2,6 @@ public import HoldfastPorts
 
 #if os(Linux)
   import CHoldfastSystemd
-  import HoldfastLinuxBus
 
   /// A notifier that shows notifications on the desktop of the user's session.
   ///

@@ -41,6 +41,7 @@ public struct PlanField<Root: Sendable>: Sendable {
   /// Writes the number to a file.
   public let write:
     @Sendable (Root, inout KeyedEncodingContainer<FieldKey>, FieldKey) throws -> Void
+  let isSame: @Sendable (Root, Root) -> Bool
   /// Returns variants with simpler values of this number, the simplest first.
   let simpler: @Sendable (_ now: Root, _ calm: Root) -> [Root]
 
@@ -76,7 +77,7 @@ public struct PlanField<Root: Sendable>: Sendable {
   }
 
   /// Creates a field that holds one of an enumeration's raw values.
-  public static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+  public static func choice<Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Choice> & Sendable
   ) -> PlanField {
     make(name, path) { container, key in
@@ -86,7 +87,7 @@ public struct PlanField<Root: Sendable>: Sendable {
     }
   }
 
-  private static func make<Value: Sendable>(
+  private static func make<Value: Equatable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable,
     steps: @escaping @Sendable (Value) -> [Value] = { _ in [] },
     _ read: @escaping @Sendable (KeyedDecodingContainer<FieldKey>, FieldKey) throws -> Value,
@@ -98,6 +99,8 @@ public struct PlanField<Root: Sendable>: Sendable {
       root[keyPath: path] = try read(container, key)
     } write: { root, container, key in
       try write(root[keyPath: path], &container, key)
+    } isSame: {
+      $0[keyPath: path] == $1[keyPath: path]
     } simpler: { now, calm in
       let steps = steps(now[keyPath: path])
       return (steps.isEmpty ? [calm[keyPath: path]] : steps).map {
@@ -120,8 +123,10 @@ extension PlanNumbers {
     }
   }
 
+  /// Writes the fields that do not have the values of `init()`.
   func encode(to container: inout KeyedEncodingContainer<FieldKey>) throws {
-    for field in Self.fields {
+    let usual = Self()
+    for field in Self.fields where !field.isSame(self, usual) {
       try field.write(self, &container, FieldKey(stringValue: field.name))
     }
   }

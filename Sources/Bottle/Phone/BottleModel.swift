@@ -14,7 +14,7 @@ public import HoldfastCore
 /// but `connected`, so that the system can wake a suspended app. A scan burst finds the bottle
 /// faster. It runs in addition to the queued connect and never replaces it. Every callback contains
 /// the attempt to which it belongs. Callbacks of earlier attempts are ignored.
-public struct BottleModel: Journaled {
+public struct BottleModel: Journaled, TimedMachine {
   public static var journalName: String { "bottle-link" }
   /// The policy, limits and time-outs.
   public let settings: BottleSettings
@@ -142,17 +142,12 @@ public struct BottleModel: Journaled {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    follow(link.tick(at: now), &step)
-    if let due = connection?.timeAt, due <= now { setTime(&step) }
-    syncIsDue(&step)
-    requestsAreDue(&step)
+    expireTimers(at: now, &step)
     finish(&step)
     return step.effects
   }
 
-  public var deadline: Instant? {
-    [link.deadline, connection?.timeAt, syncDeadline, requests.deadline].compactMap(\.self).min()
-  }
+  public var deadline: Instant? { firstDue }
 
   /// Whether nothing is in progress, and nothing will begin before the next start.
   public var isStopped: Bool { !link.isWanted }
@@ -164,7 +159,7 @@ public struct BottleModel: Journaled {
   public var status: BottleStatus { shown }
 
   /// The time of one call, and the effects produced so far.
-  struct Step {
+  package struct Step {
     let now: Instant
     var effects: [Effect] = []
 
@@ -300,10 +295,6 @@ extension BottleModel {
 
 // The use of a connection: clock, drinks and notifications.
 extension BottleModel {
-  var syncDeadline: Instant? {
-    [sync.deadline, connection?.syncAt].compactMap(\.self).min()
-  }
-
   /// Returns the time of the device's wall clock at this step.
   func wallTime(_ step: Step) -> Timestamp { clock.time(at: step.now) }
 
@@ -451,12 +442,7 @@ extension BottleModel {
     }
   }
 
-  mutating func syncIsDue(_ step: inout Step) {
-    if let at = connection?.syncAt, at <= step.now {
-      connection?.syncAt = nil
-      startSyncIfNeeded(&step)
-    }
-    guard let due = sync.deadline, due <= step.now else { return }
+  mutating func syncIsLate(_ step: inout Step) {
     guard case .requested(_, let found) = sync.state else { return fail(.silence, &step) }
     // While the START write has no response, silence does not show that the bottle has no records.
     if connection?.writes.values.contains(.start) == true {

@@ -11,7 +11,7 @@ public import HoldfastCore
 /// "connected" means confirmed within the policy's `establish.timeout`. Otherwise it means open.
 /// All messages of the current connection are delivered, in order, up to its close frame. The app's
 /// functions run outside this machine and pass the meaning of a message as data (`SocketReading`).
-public struct SocketModel: Journaled {
+public struct SocketModel: Journaled, TimedMachine {
   public static var journalName: String { "held-socket" }
   /// The settings of this socket.
   public let settings: SocketSettings
@@ -54,21 +54,34 @@ public struct SocketModel: Journaled {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    if let due = link.deadline, due <= now {
-      // While the socket is not read, silence says nothing about the server.
-      if let paused { drive(.heard(paused), &step) }
-      follow(link.tick(at: now), &step)
-    }
-    if let due = proofDeadline, due <= now {
-      step.show(.notice(.unproven(count: queue.expire(), isRepeated: false)))
-    }
-    if let due = stopsAt, due <= now { end(&step) }
+    expireTimers(at: now, &step)
     finish(&step)
     return step.effects
   }
 
-  public var deadline: Instant? {
-    [link.deadline, proofDeadline, stopsAt].compactMap(\.self).min()
+  public var deadline: Instant? { firstDue }
+
+  package enum Timer: CaseIterable, Sendable {
+    case link, proof, stop
+  }
+
+  package func due(_ timer: Timer) -> Instant? {
+    switch timer {
+    case .link: link.deadline
+    case .proof: repeats ? nil : queue.deadline
+    case .stop: stopsAt
+    }
+  }
+
+  package mutating func expire(_ timer: Timer, _ step: inout Step) {
+    switch timer {
+    case .link:
+      // While the socket is not read, silence says nothing about the server.
+      if let paused { drive(.heard(paused), &step) }
+      follow(link.tick(at: step.now), &step)
+    case .proof: step.show(.notice(.unproven(count: queue.expire(), isRepeated: false)))
+    case .stop: end(&step)
+    }
   }
 
   /// Whether messages can be handed to a socket now.
@@ -82,8 +95,6 @@ public struct SocketModel: Journaled {
 
   /// The instant at which the wait for a pong ends, for messages that are sent only once. A server
   /// that does not answer pings must not delay them.
-  private var proofDeadline: Instant? { repeats ? nil : queue.deadline }
-
   /// Completes a step: hands messages that can be sent to the socket, in order.
   private mutating func finish(_ step: inout Step) {
     if let attempt = link.currentAttempt, isConnected {
@@ -107,7 +118,7 @@ public struct SocketModel: Journaled {
   }
 
   /// The time of one call, and the effects produced so far.
-  struct Step {
+  package struct Step {
     let now: Instant
     var effects: [Effect] = []
 

@@ -15,7 +15,7 @@ public import HoldfastMessageData
 ///
 /// A message is shown only after it is stored, so that an app shows it again after a kill and
 /// recognizes repeated messages. The cursor is stored together with the messages that it covers.
-public struct StreamModel: Machine {
+public struct StreamModel: TimedMachine {
   /// The shop and the settings of the stream.
   public let settings: StreamSettings
   /// The link, which decides whether, when and how to connect.
@@ -81,21 +81,37 @@ public struct StreamModel: Machine {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    if let due = loadDeadline, due <= now { load(&step) }
-    if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
-    if let due = recovery.deadline, due <= now { expireRecovery(&step) }
-    if let due = history.deadline, due <= now { expireHistory(&step) }
-    if let due = sendDeadline, due <= now { expireOutbox(&step) }
+    expireTimers(at: now, &step)
     finish(&step)
     return step.effects
   }
 
-  public var deadline: Instant? {
-    // An array would be allocated in every step.
-    let store = Instant.earlier(isOpen ? commits.retryAt : nil, loadDeadline)
-    let requests = Instant.earlier(recovery.deadline, history.deadline)
-    return Instant.earlier(
-      Instant.earlier(link.deadline, store), Instant.earlier(requests, sendDeadline))
+  public var deadline: Instant? { firstDue }
+
+  package enum Timer: CaseIterable, Sendable {
+    case load, link, recovery, history, outbox, commit
+  }
+
+  package func due(_ timer: Timer) -> Instant? {
+    switch timer {
+    case .load: loadDeadline
+    case .link: link.deadline
+    case .recovery: recovery.deadline
+    case .history: history.deadline
+    case .outbox: sendDeadline
+    case .commit: isOpen ? commits.retryAt : nil
+    }
+  }
+
+  package mutating func expire(_ timer: Timer, _ step: inout Step) {
+    switch timer {
+    case .load: load(&step)
+    case .link: follow(link.tick(at: step.now), &step)
+    case .recovery: expireRecovery(&step)
+    case .history: expireHistory(&step)
+    case .outbox: expireOutbox(&step)
+    case .commit: break  // every step commits what is due
+    }
   }
 
   /// Whether the store has all changes or rejects them.
@@ -144,7 +160,7 @@ public struct StreamModel: Machine {
   var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
 
   /// The time of one call, and the effects produced so far.
-  struct Step {
+  package struct Step {
     let now: Instant
     var effects: [Effect] = []
 

@@ -18,7 +18,7 @@ public import HoldfastSessionData
 /// messages to prompts: the client first requests the history, and does not resend a prompt that
 /// the server may have. The store numbers all news for the user, and each item is shown again until
 /// it is confirmed.
-public struct SessionModel: Journaled {
+public struct SessionModel: Journaled, TimedMachine {
   public static var journalName: String { "session" }
   /// The settings of the session.
   public let settings: SessionSettings
@@ -66,25 +66,46 @@ public struct SessionModel: Journaled {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    if let due = link.deadline, due <= now {
-      if let attempt = link.currentAttempt, connection?.isDeaf(at: now) == true {
-        drive(.heard(attempt), &step)
-      }
-      follow(link.tick(at: now), &step)
-    }
-    if let due = device.portal.deadline, due <= now { leavePortal(&step) }
-    expire(&step)
-    if let due = stopsAt, due <= now { end(&step) }
+    expireTimers(at: now, &step)
     finish(&step)
     return step.effects
   }
 
-  public var deadline: Instant? {
-    var due = [
-      link.deadline, stopsAt, commits.retryAt, outbox.staleDeadline, device.portal.deadline,
-    ]
-    if let connection, isConnected { due += [connection.deadline, outbox.deadline] }
-    return due.compactMap(\.self).min()
+  public var deadline: Instant? { firstDue }
+
+  package enum Timer: CaseIterable, Sendable {
+    case link, portal, staleness, requests, prompts, stop, commit
+  }
+
+  package func due(_ timer: Timer) -> Instant? {
+    switch timer {
+    case .link: link.deadline
+    case .portal: device.portal.deadline
+    case .staleness: outbox.staleDeadline
+    case .requests: isConnected ? connection?.deadline : nil
+    case .prompts: isConnected && connection != nil ? outbox.deadline : nil
+    case .stop: stopsAt
+    case .commit: commits.retryAt
+    }
+  }
+
+  package mutating func expire(_ timer: Timer, _ step: inout Step) {
+    switch timer {
+    case .link:
+      if let attempt = link.currentAttempt, connection?.isDeaf(at: step.now) == true {
+        drive(.heard(attempt), &step)
+      }
+      follow(link.tick(at: step.now), &step)
+    case .portal: leavePortal(&step)
+    case .staleness:
+      for key in outbox.takeStale(at: step.now) { step.show(.notice(.stale(key))) }
+    case .requests: expireRequests(&step)
+    case .prompts:
+      outbox.wake(at: step.now)
+      while let key = outbox.expired(at: step.now) { expire(key, &step) }
+    case .stop: end(&step)
+    case .commit: break  // every step commits what is due
+    }
   }
 
   /// The prompts that have no response and the prompts that failed.
@@ -145,7 +166,7 @@ public struct SessionModel: Journaled {
   }
 
   /// The time of one call, and the effects produced so far.
-  struct Step {
+  package struct Step {
     let now: Instant
     var effects: [Effect] = []
 
@@ -385,16 +406,12 @@ extension SessionModel {
     step.show(.prompt(SessionPromptState(prompt, state, reason), news: nil))
   }
 
-  private mutating func expire(_ step: inout Step) {
-    for key in outbox.takeStale(at: step.now) { step.show(.notice(.stale(key))) }
-    guard isConnected, connection != nil else { return }
+  private mutating func expireRequests(_ step: inout Step) {
     for conversation in connection?.expire(at: step.now) ?? [] {
       // If a server without keys does not respond, this does not prove that it has no prompt.
       if connection?.isIdempotent == false { skip(conversation, isReset: false, step) }
       conclude(conversation, &step)
     }
-    outbox.wake(at: step.now)
-    while let key = outbox.expired(at: step.now) { expire(key, &step) }
   }
 }
 

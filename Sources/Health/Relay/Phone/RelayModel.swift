@@ -17,7 +17,7 @@ public import HoldfastRelayData
 /// sends the answer again on every session that the backend resumes, and the backend recognizes a
 /// repeated answer by its ID. On a new session no caller waits for the answer. The question is
 /// dropped, since the backend has already reported to the caller that the phone is gone.
-public struct RelayModel: Machine {
+public struct RelayModel: TimedMachine {
   /// The settings of the relay.
   public let settings: RelaySettings
   /// The link, which decides whether, when and how to connect.
@@ -72,16 +72,33 @@ public struct RelayModel: Machine {
 
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
-    if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
-    if let due = questions.deadline, due <= now { expireReading(&step) }
-    if let due = quietDeadline, due <= now { endQuiet(&step) }
-    if let due = stopDeadline, due <= now { phase = .off }
+    expireTimers(at: now, &step)
     finish(&step)
     return step.effects
   }
 
-  public var deadline: Instant? {
-    [link.deadline, questions.deadline, quietDeadline, stopDeadline].compactMap(\.self).min()
+  public var deadline: Instant? { firstDue }
+
+  package enum Timer: CaseIterable, Sendable {
+    case link, reading, quiet, stop
+  }
+
+  package func due(_ timer: Timer) -> Instant? {
+    switch timer {
+    case .link: link.deadline
+    case .reading: questions.deadline
+    case .quiet: quietDeadline
+    case .stop: stopDeadline
+    }
+  }
+
+  package mutating func expire(_ timer: Timer, _ step: inout Step) {
+    switch timer {
+    case .link: follow(link.tick(at: step.now), &step)
+    case .reading: expireReading(&step)
+    case .quiet: endQuiet(&step)
+    case .stop: phase = .off
+    }
   }
 
   /// Completes a step: starts the next operation for the first question, and reports changes to the
@@ -97,7 +114,7 @@ public struct RelayModel: Machine {
   }
 
   /// The time of one call, and the effects produced so far.
-  struct Step {
+  package struct Step {
     let now: Instant
     var effects: [Effect] = []
 

@@ -5,17 +5,19 @@ import HoldfastJSON
 ///
 /// `null` and an empty string count as absent, because assistants often fill in optional arguments.
 package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
-  private var texts: [String: String] = [:]
-  private var numbers: [String: Int] = [:]
-  private var metrics: [MCPArguments] = []
-  /// The span of a comparison, if it was passed as an object.
-  private(set) var comparison: [MCPArguments] = []
-  /// The names of the members whose value has the wrong type.
-  private(set) var strange: Set<String> = []
+  /// A value, as far as it can be read without knowing the tool.
+  private enum Value: Sendable, Hashable {
+    case text(String)
+    case number(Int)
+    case object(MCPArguments)
+    case list([MCPArguments])
+    /// No value. The argument counts as absent if the tool has one of that name.
+    case null
+    /// A value that no argument of that name can have.
+    case other
+  }
 
-  /// The names of members without a value. Such a member counts as absent if the tool has an
-  /// argument of that name.
-  private var unread: Set<String> = []
+  private var values: [String: Value] = [:]
   /// Whether unknown names are rejected. In a URL, unknown names are allowed.
   private var isStrict = false
 
@@ -40,12 +42,12 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   package init() {}
 
   /// A description with only the names, because the values include login codes and tokens.
-  package var description: String { "arguments \(texts.keys.sorted())" }
+  package var description: String { "arguments \(values.keys.sorted())" }
 
   /// Creates arguments from the pairs of a query or form. If a name is repeated, its first pair is
   /// used.
   package init(_ pairs: [(name: String, value: String)]) {
-    for (name, value) in pairs where texts[name] == nil { texts[name] = value }
+    for (name, value) in pairs where values[name] == nil { values[name] = .text(value) }
   }
 
   /// Creates arguments from a JSON object whose syntax has been checked. Returns `nil` for any
@@ -64,51 +66,53 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     try reader.beginObject()
     while let key = try reader.nextKey() {
       let name = reader.text(of: key)
-      switch try reader.peek() {
-      case .string: texts[name] = try reader.string()
-      case .null:
-        try reader.null()
-        unread.insert(name)
-      case .number where name == "code":
-        // A model may send a six-digit code as a number. This works unless the code begins with a
-        // zero.
-        if let code = try reader.intIfWhole() { texts[name] = String(code) }
-      case .number where name == "max_bytes":
-        numbers[name] = try reader.intIfWhole().flatMap { Int(exactly: $0) }
-        if numbers[name] == nil { strange.insert(name) }
-      case .bool where Self.flagNames.contains(name):
-        texts[name] = try reader.bool() ? "true" : "false"
-      case .object where name == HealthOptions.Name.compareWith.rawValue:
-        unread.insert(name)
-        comparison = try [MCPArguments(reader.rawValue())].compactMap(\.self)
-      case .array where name == "metrics":
-        unread.insert(name)
-        try readMetrics(&reader)
-      case .array, .object, .number, .bool:
-        strange.insert(name)
-        try reader.skipValue()
-      }
+      values[name] = try value(of: name, &reader)
     }
   }
 
-  private mutating func readMetrics(_ reader: inout JSONReader) throws(JSONError) {
+  private func value(of name: String, _ reader: inout JSONReader) throws(JSONError) -> Value {
+    switch try reader.peek() {
+    case .string: return .text(try reader.string())
+    case .null:
+      try reader.null()
+      return .null
+    case .number where name == "code":
+      // A model may send a six-digit code as a number. This works unless the code begins with a
+      // zero.
+      return try reader.intIfWhole().map { .text(String($0)) } ?? .null
+    case .number where name == "max_bytes":
+      return try reader.intIfWhole().flatMap { Int(exactly: $0) }.map(Value.number) ?? .other
+    case .bool where Self.flagNames.contains(name):
+      return .text(try reader.bool() ? "true" : "false")
+    case .object where name == HealthOptions.Name.compareWith.rawValue:
+      return try MCPArguments(reader.rawValue()).map(Value.object) ?? .null
+    case .array where name == "metrics": return try metrics(&reader)
+    case .array, .object, .number, .bool:
+      try reader.skipValue()
+      return .other
+    }
+  }
+
+  private func metrics(_ reader: inout JSONReader) throws(JSONError) -> Value {
+    var (metrics, areObjects): ([MCPArguments], Bool) = ([], true)
     try reader.beginArray()
     while try reader.nextElement() {
       let isObject = try reader.peek() == .object
       guard isObject, let metric = MCPArguments(try reader.rawValue()) else {
         if !isObject { try reader.skipValue() }
-        strange.insert("metrics")
+        areObjects = false
         continue
       }
       if metrics.count <= Self.maxMetrics { metrics.append(metric) }
     }
+    return areObjects ? .list(metrics) : .other
   }
 
   // MARK: - What they mean
 
   /// The token of an earlier login, if it was passed as an argument.
   package var accessToken: String? {
-    texts["access_token"].flatMap { $0.isEmpty ? nil : $0 }
+    text("access_token").flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// Returns the words and the code of a login.
@@ -135,12 +139,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   package func summaryQuery() throws(Fault) -> SummaryQuery {
     let own = ["start_time", "end_time", "metrics", "max_bytes"]
     try allowOnly(Set(own + Self.summaryOptionNames))
-    guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
-      throw Fault(#"metrics must be a list of objects, such as [{"value_type":"SLEEP"}]"#)
-    }
-    guard metrics.count <= Self.maxMetrics else {
-      throw Fault("metrics has more than \(Self.maxMetrics) lines")
-    }
+    let metrics = try metrics()
     let (start, end) = try span()
     var query = SummaryQuery(
       start: start, end: end, maxBytes: try maxBytes(), options: try options())
@@ -149,7 +148,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         try line.allowOnly(["value_type", "group_by", "statistic"], besides: [])
         query.metrics.append(try line.metric())
       } catch {
-        let name = line.texts["value_type"] ?? ""
+        let name = line.text("value_type") ?? ""
         query.rejected.append(
           RejectedMetric(
             index: index, valueType: String(name.prefix(64)), reason: error.message))
@@ -159,12 +158,26 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     throw Fault(first.reason)
   }
 
+  private func metrics() throws(Fault) -> [MCPArguments] {
+    switch values["metrics"] {
+    case nil, .null, .text(""): return []
+    case .list(let metrics):
+      guard metrics.count <= Self.maxMetrics else {
+        throw Fault("metrics has more than \(Self.maxMetrics) lines")
+      }
+      return metrics
+    case .text, .number, .object, .other:
+      throw Fault(#"metrics must be a list of objects, such as [{"value_type":"SLEEP"}]"#)
+    }
+  }
+
   /// Throws an error if there are arguments that the tool's schema does not contain.
   func allowOnly(
     _ names: Set<String>, besides token: Set<String> = ["access_token"]
   ) throws(Fault) {
-    let given = strange.union(texts.keys).union(numbers.keys).union(unread)
-    guard isStrict, let name = given.subtracting(names.union(token)).min() else { return }
+    guard isStrict, let name = Set(values.keys).subtracting(names.union(token)).min() else {
+      return
+    }
     let known = names.sorted().joined(separator: ", ")
     throw Fault(
       known.isEmpty
@@ -179,22 +192,40 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     let bounds = HealthDataQuery.byteBounds
     let fault = Fault(
       "max_bytes must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
-    guard !strange.contains("max_bytes") else { throw fault }
-    guard let number = numbers["max_bytes"] ?? texts["max_bytes"].flatMap(Self.whole) else {
-      guard texts["max_bytes", default: ""].isEmpty else { throw fault }
-      return nil
-    }
-    guard bounds.contains(number) else { throw fault }
+    let number: Int? =
+      switch values["max_bytes"] {
+      case nil, .null, .text(""): nil
+      case .number(let number): number
+      case .text(let text): try Self.whole(text, or: fault)
+      case .object, .list, .other: throw fault
+      }
+    guard number.map(bounds.contains) ?? true else { throw fault }
     return number
   }
 
   /// Parses a whole number in JSON's syntax.
-  private static func whole(_ text: String) -> Int? {
+  private static func whole(_ text: String, or fault: Fault) throws(Fault) -> Int {
     var reader = JSONReader(Array(text.utf8))
     guard (try? reader.peek()) == .number, let number = try? reader.intIfWhole(),
-      (try? reader.finish()) != nil
-    else { return nil }
-    return Int(exactly: number)
+      (try? reader.finish()) != nil, let number = Int(exactly: number)
+    else { throw fault }
+    return number
+  }
+
+  private func text(_ name: String) -> String? {
+    guard case .text(let text)? = values[name] else { return nil }
+    return text
+  }
+
+  /// Returns whether an argument has a value that no argument of its name can have.
+  func isUnusable(_ name: String) -> Bool { values[name] == .other }
+
+  /// The span of a comparison, if it was passed as an object.
+  var comparison: MCPArguments? {
+    guard case .object(let span)? = values[HealthOptions.Name.compareWith.rawValue] else {
+      return nil
+    }
+    return span
   }
 
   func span() throws(Fault) -> (HealthTime, HealthTime) {
@@ -250,48 +281,11 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   func optional(_ name: String) throws(Fault) -> String? {
-    guard !strange.contains(name) else { throw Fault("\(name) must be a string") }
-    guard let text = texts[name], !text.isEmpty else { return nil }
+    guard !isUnusable(name) else { throw Fault("\(name) must be a string") }
+    guard let text = text(name), !text.isEmpty else { return nil }
     guard text.utf8.count <= Self.maxBytes else {
       throw Fault("\(name) is longer than \(Self.maxBytes) bytes")
     }
     return text
-  }
-}
-
-/// A namespace for values of header fields that repeat a part of the body.
-///
-/// See MCP 2026-07-28, Streamable HTTP, "Value Encoding".
-package enum MCPFieldValue {
-  private static let start = "=?base64?"
-  private static let end = "?="
-
-  /// Returns the decoded text of a value that is Base64 between `=?base64?` and `?=`. All other
-  /// values are returned unchanged.
-  ///
-  /// Returns `nil` if the encoded content is not Base64 (RFC 4648 section 4) or not UTF-8.
-  package static func text(of value: String) -> String? {
-    guard value.hasPrefix(start), value.hasSuffix(end),
-      value.utf8.count >= start.utf8.count + end.utf8.count
-    else { return value }
-    let letters = value.utf8.dropFirst(start.utf8.count).dropLast(end.utf8.count)
-    return bytes(Array(letters)).flatMap { String(validating: $0, as: UTF8.self) }
-  }
-
-  /// Decodes padded Base64.
-  private static func bytes(_ letters: [UInt8]) -> [UInt8]? {
-    guard letters.count % 4 == 0 else { return nil }
-    let padding = letters.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
-    // The alphabets of Base64 and its URL-safe variant differ in two characters.
-    var safe: [UInt8] = []
-    for letter in letters.dropLast(padding) {
-      switch letter {
-      case UInt8(ascii: "+"): safe.append(UInt8(ascii: "-"))
-      case UInt8(ascii: "/"): safe.append(UInt8(ascii: "_"))
-      case UInt8(ascii: "-"), UInt8(ascii: "_"): return nil
-      case _: safe.append(letter)
-      }
-    }
-    return Base64URL.decode(letters: safe)
   }
 }

@@ -26,7 +26,7 @@ extension MCPArguments {
   private func flag(_ option: HealthOptions.Name) throws(Fault) -> Bool {
     let name = option.rawValue
     let fault = Fault("\(name) must be true or false")
-    guard !strange.contains(name) else { throw fault }
+    guard !isUnusable(name) else { throw fault }
     switch try optional(name)?.lowercased() {
     case nil, "false", "0": return false
     case "true", "1": return true
@@ -50,7 +50,7 @@ extension MCPArguments {
     let fault = Fault(
       "\(name) must be an object with start_time and end_time, such as "
         + "{\"start_time\":\"2026-02-01\",\"end_time\":\"2026-03-01\"}")
-    if let span = comparison.first {
+    if let span = comparison {
       do throws(Fault) {
         try span.allowOnly(["start_time", "end_time"], besides: [])
         let (start, end) = try span.span()
@@ -59,7 +59,7 @@ extension MCPArguments {
         throw Fault("\(name): \(error.message)")
       }
     }
-    guard !strange.contains(name) else { throw fault }
+    guard !isUnusable(name) else { throw fault }
     guard let text = try optional(name) else { return nil }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else { throw fault }

@@ -26,9 +26,26 @@ import Testing
     let seen = await follower.seen
     #expect(seen.edits.map(\.text) == ["new"] && seen.deletions.map(\.id) == [ids[1]])
     #expect(seen.edits.map(\.changed?.offset) == [4])
+    let edit = try #require(seen.edits.first)
+    #expect(try #require(edit.editDate) >= edit.date)
+    #expect(seen.messages.allSatisfy { $0.message.editDate == nil })
     #expect(seen.deletions.map(\.changed?.offset) == [5])
     let model = await stream.snapshot
     #expect(model.timeline.messages.map(\.text) == ["new", "three"])
+    await stream.close()
+    await harness.end()
+  }
+
+  @Test func `a stream without real-time messaging polls, and is live again with it`() async throws
+  {
+    let harness = try await StreamBackendHarness.make()
+    let (stream, follower) = try await harness.follow()
+    await follower.wait { $0.isLive }
+    stream.setRealtime(false)
+    await follower.wait { $0.statuses.last?.mode == .polling }
+    try await harness.post("while polling")
+    stream.setRealtime(true)
+    await follower.wait { $0.isLive && $0.texts.contains("while polling") }
     await stream.close()
     await harness.end()
   }

@@ -27,6 +27,17 @@ import Testing
     await sync.close()
   }
 
+  @Test func `an app reports the conditions itself if no monitor does`() async throws {
+    let scratch = try Scratch()
+    let sync = try await Self.sync(scratch, FakeLifecycle(known: [.background, .lowPower(true)]))
+    sync.retryNow()
+    await sync.waitUntil { _ in true }
+    #expect(await sync.snapshot.sending == [])
+    sync.setConditions(SyncConditions())
+    await sync.waitUntil { !$0.sending.isEmpty }
+    await sync.close()
+  }
+
   @Test func `a launch in front, or without Low Power Mode, sends immediately`() async throws {
     for known in [[], [.background], [.lowPower(true)]] as [[LifecycleEvent]] {
       let scratch = try Scratch()

@@ -144,6 +144,7 @@ import Testing
       (#"{"event":"record","id":7,"amountML":40}"#, .record(7)),
       (#"{"event":"drink","id":1.5,"amountML":150}"#, nil), (#"{"event":"record"}"#, nil),
       (#"{"event":"bottle","state":"asleep"}"#, .other),
+      (#"{"event":"bottle","levelML":300,"battery":80,"unsynced":4}"#, .unsynced(4)),
     ]
     for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
     #expect(AppLine.Status(status: "connected").isConnected)

@@ -40,6 +40,8 @@ enum AppLine: Sendable, Hashable {
   case drink(Int)
   /// A drink that the bottle records, given by its ID.
   case record(Int)
+  /// The number of drinks that the bottle still has to send, according to itself.
+  case unsynced(Int)
   /// Any other event, such as a notice or a gap.
   case other
 
@@ -87,6 +89,7 @@ enum AppLine: Sendable, Hashable {
     case "drink", "record":
       guard let id = members["id"].flatMap({ Int($0) }) else { return nil }
       self = event == "drink" ? .drink(id) : .record(id)
+    case "bottle": self = members["unsynced"].flatMap { Int($0) }.map(AppLine.unsynced) ?? .other
     case "pair": self = .pair(Pair(word: members["word"] ?? "", code: members["code"] ?? ""))
     case _: self = .other
     }

@@ -28,6 +28,8 @@ actor Scene: AppWatcher {
     var drinks: [[Int]] = []
     /// The number of drinks that the bottle has recorded.
     var records = 0
+    /// The number of drinks that the bottle has told the phone it still has to send.
+    var unsynced = 0
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
 
@@ -113,6 +115,7 @@ actor Scene: AppWatcher {
     case .record(let id):
       note { $0.records = max($0.records, id) }
       await picture?.add(.accepted, "The bottle recorded drink \(id).", of: .bottle)
+    case .unsynced(let count): note { $0.unsynced = count }
     case .other, nil: return
     }
   }

@@ -85,6 +85,8 @@ struct BottleDrinks: DemoScenario {
     on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     let before = Self.open + Self.away
+    // A bottle that leaves before the last acknowledgement sends all drinks again, the known ones first.
+    try await environment.wait { $0[.bottle].ending != nil || $0.unsynced == 0 }
     await bottle.type("gone")
     try await pour(Self.last, after: before, from: bottle, on: environment)
     await bottle.type("deaf")

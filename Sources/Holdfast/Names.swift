@@ -44,6 +44,8 @@ extension ShopStream {
 extension ShopMessage {
   /// The position of a message in the server's log.
   public typealias Position = HoldfastMessageData.ShopPosition
+  /// What the author of a message decides.
+  public typealias Content = HoldfastMessageData.MessageContent
   /// The key by which messages are ordered.
   public typealias Key = HoldfastMessageData.TimelineKey
 }

@@ -17,6 +17,20 @@ import Testing
     await harness.end()
   }
 
+  @Test func `a reply is one on the server, sent at once or later`() async throws {
+    let harness = try await StreamBackendHarness.make()
+    let (stream, follower) = try await offline(harness)
+    harness.reachability.change(to: .reachable(path: PathID("a")))
+    let first = try await stream.send("Who is in?")
+    let now = ShopMessage.Content("Me", parent: first)
+    let later = ShopMessage.Content("Me, too", parent: first)
+    let second = try await stream.send(now)
+    stream.enqueue(later)
+    await follower.wait { seen in seen.messages.contains { $0.message.content == later } }
+    #expect(await follower.seen.messages.first { $0.message.id == second }?.message.content == now)
+    await harness.end()
+  }
+
   @Test func `a message that is not accepted or is discarded ends the wait`() async throws {
     let harness = try await StreamBackendHarness.make()
     let (stream, follower) = try await offline(harness)

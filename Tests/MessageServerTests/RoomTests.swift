@@ -85,7 +85,7 @@ struct RoomTests {
     var served = Served()
     served.open(1, head: 3)
     let key = UUID128(high: 1, low: 1)
-    let draft = Draft(shop: Stage.shop, text: "again", key: key)
+    let draft = Stage.draft("again", key: key)
     let append = try #require(served.ask(.send(draft)).first?.appends.first)
     var known = append.message
     (known.text, known.parent) = (text, parent)

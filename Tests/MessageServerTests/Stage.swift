@@ -30,7 +30,7 @@ extension Stage {
   }
 
   static func draft(_ text: String, in shop: ShopID = shop, key: UUID128? = nil) -> Draft {
-    Draft(shop: shop, text: text, key: key)
+    Draft(shop: shop, content: MessageContent(text), key: key)
   }
 
   static func position(_ offset: UInt64, epoch: String = "e") -> ShopPosition {

@@ -69,7 +69,7 @@ struct ShopAPI: Sendable {
   func post(_ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage {
     var request = request("POST", .send)
     request.headers = [("Idempotency-Key", entry.id.description)]
-    let message = NewMessage(shop: entry.shop, text: entry.postedText, parent: entry.parent)
+    let message = NewMessage(shop: entry.shop, content: entry.posted)
     request.body = message.encode()
     return try await rest.call(request, accepting: 200...201, "the answer") {
       [shop = configuration.shop] bytes throws(MessageError) in

@@ -85,7 +85,7 @@ extension ShopStream {
     _ text: String = "", image: Image, parent: MessageID? = nil
   ) async throws(StoreFailure) -> UUID128 {
     let id = UUID128.random()
-    try await enqueue(text, id: id, image: image, parent: parent)
+    try await enqueue(MessageContent(text, parent: parent), id: id, image: image)
     return id
   }
 
@@ -104,16 +104,16 @@ extension ShopStream {
       throw SendError(id: id, .notStored(error))
     }
     return try await outcome(of: text, id: id, within: limit) {
-      post(text, id: $0, image: image, parent: parent)
+      enqueue(MessageContent(text, parent: parent), id: $0, image: OutboxImage(of: image))
     }
   }
 
   /// Sends a message with an image later, with an id that no other message has.
   package func enqueue(
-    _ text: String, id: UUID128, image: Image, parent: MessageID? = nil
+    _ content: MessageContent, id: UUID128, image: Image
   ) async throws(StoreFailure) {
     try await keep(image, of: id)
-    post(text, id: id, image: image, parent: parent)
+    enqueue(content, id: id, image: OutboxImage(of: image))
   }
 
   /// The progress of the uploads of images from now on. Of an image that is sent whole, because it is
@@ -174,10 +174,11 @@ extension ShopStream {
   @concurrent private func keep(_ image: Image, of id: UUID128) async throws(StoreFailure) {
     try runtime.effectHandler.images.keep(image.bytes, of: id)
   }
+}
 
-  private func post(_ text: String, id: UUID128, image: Image, parent: MessageID?) {
-    let content = OutboxImage(type: image.type, size: image.bytes.count)
-    runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall, image: content))
+extension OutboxImage {
+  fileprivate init(of image: ShopStream.Image) {
+    self.init(type: image.type, size: image.bytes.count)
   }
 }
 

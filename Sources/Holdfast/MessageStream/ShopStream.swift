@@ -66,10 +66,17 @@ public final class ShopStream: Sendable, AsyncSequence {
   ///
   /// - Returns: The id of the message's entry in the outbox, which is also its idempotency key.
   @discardableResult
-  public func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
+  public func enqueue(_ content: MessageContent) -> UUID128 {
     let id = UUID128.random()
-    enqueue(text, id: id, parent: parent)
+    enqueue(content, id: id)
     return id
+  }
+
+  /// Sends a text later, as a reply if it has a parent. The message is kept until the server has
+  /// stored it.
+  @discardableResult
+  public func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
+    enqueue(MessageContent(text, parent: parent))
   }
 
   /// Sends a message, and waits until the server has stored it. Losses of the connection only
@@ -83,9 +90,17 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// - Returns: The id of the message on the server.
   @discardableResult
   public func send(
+    _ content: MessageContent, within limit: Duration? = nil
+  ) async throws(SendError) -> MessageID {
+    try await outcome(of: content.text, within: limit) { enqueue(content, id: $0) }
+  }
+
+  /// Sends a text, as a reply if it has a parent, and waits until the server has stored it.
+  @discardableResult
+  public func send(
     _ text: String, parent: MessageID? = nil, within limit: Duration? = nil
   ) async throws(SendError) -> MessageID {
-    try await outcome(of: text, within: limit) { enqueue(text, id: $0, parent: parent) }
+    try await send(MessageContent(text, parent: parent), within: limit)
   }
 
   /// Replaces the text of a message of the user later. The edit is kept until the server has
@@ -202,8 +217,9 @@ public final class ShopStream: Sendable, AsyncSequence {
   }
 
   /// Sends a message later, with an id that no other message has.
-  package func enqueue(_ text: String, id: UUID128, parent: MessageID? = nil) {
-    runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall))
+  package func enqueue(_ content: MessageContent, id: UUID128, image: OutboxImage? = nil) {
+    runtime.command(
+      .send(id: id, text: content.text, parent: content.parent, at: clock.wall, image: image))
   }
 
   /// Edits a message later, with an id that no other entry has.

@@ -107,20 +107,20 @@ public import Observation
   ///
   /// - Returns: The id of the message's row in `waiting`.
   @discardableResult
-  public func send(_ text: String) -> UUID128 { enqueue(text) }
+  public func send(_ text: String) -> UUID128 { enqueue(MessageContent(text)) }
 
   /// Sends a reply to a message, and returns at once, as `send(_:)` does.
   @discardableResult
   public func send(_ text: String, replyingTo parent: MessageRow) -> UUID128 {
-    enqueue(text, parent: parent.id)
+    enqueue(MessageContent(text, parent: parent.id))
   }
 
   /// Sends a message, and returns at once, also in an asynchronous function.
-  @discardableResult func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
+  @discardableResult func enqueue(_ content: MessageContent) -> UUID128 {
     let id = UUID128.random()
-    if opening.feature == nil || opening.isClosed { show(id, text) }
+    if opening.feature == nil || opening.isClosed { show(id, content) }
     opening.keep {
-      $0.enqueue(text, id: id, parent: parent)
+      $0.enqueue(content, id: id)
     } orElse: { [weak self] in
       self?.fail(id)
     }
@@ -168,8 +168,10 @@ public import Observation
   private func row(of id: MessageID) -> MessageRow? { messages.last { $0.id == id } }
 
   /// Shows a message that waits for the opening.
-  private func show(_ id: UUID128, _ text: String) {
-    put(WaitingRow(OutboxEntry(id: id, shop: self.id, text: text, createdAt: dates.clock.wall)))
+  private func show(_ id: UUID128, _ content: MessageContent) {
+    let entry = OutboxEntry(
+      id: id, shop: self.id, content: content, createdAt: dates.clock.wall)
+    put(WaitingRow(entry))
   }
 
   /// Shows that a message cannot be sent by this model.

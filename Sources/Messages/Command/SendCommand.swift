@@ -70,12 +70,12 @@ package enum SendCommand {
     }
     try await Delivery.run(call) { () async throws(CommandFailure) in
       let picture = try call[image].map { path throws(CommandFailure) in try Self.picture(path) }
-      let message = try message(call[text], of: call, picture)
-      let parent = try await parent(call)
+      let message = MessageContent(
+        try message(call[text], of: call, picture), parent: try await parent(call))
       return Delivery.Entry(kind: .message) { (stream, key) async throws(CommandFailure) in
-        guard let picture else { return stream.enqueue(message, id: key, parent: parent) }
+        guard let picture else { return stream.enqueue(message, id: key) }
         try await CommandFailure.catching { () throws(StoreFailure) in
-          try await stream.enqueue(message, id: key, image: picture, parent: parent)
+          try await stream.enqueue(message, id: key, image: picture)
         }
       }
     }

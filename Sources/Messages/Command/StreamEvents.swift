@@ -87,27 +87,28 @@ extension ShopMessage {
     writer.entry("id", id.description)
     writer.entry("createdAt", RFC3339.format(createdAt))
     writer.entry("username", username)
-    writer.entry("text", text)
-    writeReferences(to: &writer)
+    content.write(to: &writer)
     writer.entry("via", via?.rawValue)
     writer.entry("position", position?.description)
-  }
-
-  /// Writes the URLs of the images to which the text refers, and the message to which this one
-  /// replies, if there are any.
-  private func writeReferences(to writer: inout JSONWriter) {
-    let urls = ImageReference.urls(in: text)
-    if !urls.isEmpty { writer.entry("images", urls.map(String.init)) }
-    if let parent { writer.entry("parentId", parent.description) }
   }
 
   fileprivate func writeEdit(to writer: inout JSONWriter) {
     writer.entry("id", id.description)
     writer.entry("username", username)
-    writer.entry("text", text)
-    writeReferences(to: &writer)
+    content.write(to: &writer)
     writer.entry("updatedAt", updatedAt.map(RFC3339.format))
     writer.entry("position", changed?.description)
+  }
+}
+
+extension MessageContent {
+  /// Writes the text with the URLs of the images to which it refers, and the message to which the
+  /// message replies, if there are any.
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("text", text)
+    let urls = ImageReference.urls(in: text)
+    if !urls.isEmpty { writer.entry("images", urls.map(String.init)) }
+    if let parent { writer.entry("parentId", parent.description) }
   }
 }
 
@@ -121,9 +122,8 @@ extension ShopGap {
 extension OutboxEntry {
   func write(to writer: inout JSONWriter) {
     writer.entry("key", id.description)
-    writer.entry("text", text)
     if let image { writer.entry("image", image.type.rawValue) }
-    if let parent { writer.entry("parentId", parent.description) }
+    content.write(to: &writer)
     switch action {
     case .post: break
     case .edit(let message):

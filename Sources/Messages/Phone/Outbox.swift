@@ -104,7 +104,7 @@ public struct Outbox: Sendable, Hashable {
   func claimed(by message: ShopMessage, overlap: Duration) -> UUID128? {
     entries.first { entry in
       entry.action == .post && (sought.contains(entry.id) || mayHaveArrived(entry.id))
-        && message.text == entry.postedText && message.parent == entry.parent
+        && message.content == entry.posted
         && message.createdAt >= floor(of: entry).advanced(by: .zero - overlap)
     }?.id
   }

@@ -293,17 +293,11 @@ extension StreamModel {
 // Sending over REST with an outbox, so that no message is lost.
 extension StreamModel {
   /// Adds a message to the outbox. A command with the id of an entry changes nothing.
-  mutating func send(
-    _ id: UUID128, _ text: String, _ parent: MessageID?, _ image: OutboxImage?,
-    at wall: Timestamp, _ step: inout Step
-  ) {
-    note(wall: wall, at: step.now)
-    guard outbox.queue[id] == nil else { return }
-    _ = outbox.takeRefused(id)
-    accept(
-      OutboxEntry(
-        id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall, image: image),
-      &step)
+  mutating func send(_ entry: OutboxEntry, _ step: inout Step) {
+    note(wall: entry.createdAt, at: step.now)
+    guard outbox.queue[entry.id] == nil else { return }
+    _ = outbox.takeRefused(entry.id)
+    accept(entry, &step)
   }
 
   mutating func accept(_ entry: OutboxEntry, _ step: inout Step) {

@@ -283,12 +283,13 @@ extension StreamWorld {
 
   /// Posts a message of another user, if the server is running.
   mutating func post(text: String, parent: MessageID? = nil) {
+    let content = MessageContent(text, parent: parent)
     backend.othersCount += 1
     let user = "other-\(backend.othersCount % 5)"
     if isElsewhere() {
       let message = ShopMessage(
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
-        username: user, text: text, createdAt: serverWall, parent: parent)
+        username: user, content: content, createdAt: serverWall)
       return storeElsewhere(.post(LogEntry(message: message, key: nil)))
     }
     guard isServerRunning else { return }
@@ -298,7 +299,7 @@ extension StreamWorld {
       user: user, name: user, shops: [shop], expiresAt: serverWall.advanced(by: .seconds(60)))
     feed(
       .request(
-        RequestID(backend.lastRequest), .send(Draft(shop: shop, text: text, parent: parent)),
+        RequestID(backend.lastRequest), .send(Draft(shop: shop, content: content)),
         .valid(claims), wall: serverWall))
   }
 

@@ -496,7 +496,7 @@ extension StreamWorld {
       case .post:
         (
           "POST", .send,
-          NewMessage(shop: entry.shop, text: entry.postedText, parent: entry.parent).encode()
+          NewMessage(shop: entry.shop, content: entry.posted).encode()
         )
       case .edit(let id):
         ("PUT", .send, MessageEdit(id: id, text: entry.text, shop: entry.shop).encode())

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastMessageData
 import Testing
 
 @testable import HoldfastAssistants
@@ -29,7 +30,7 @@ struct HookBodyTests {
   @Test func `a question about a post has its text`() {
     let post = HookPost(
       id: UUID128(high: 0, low: 1), key: UUID128(high: 0, low: 2), user: "ann", shop: "bakery",
-      parent: UUID128(high: 0, low: 3), text: "\"hi\"\n")
+      content: MessageContent("\"hi\"\n", parent: UUID128(high: 0, low: 3)))
     let zeros = "00000000-0000-0000-0000-00000000000"
     #expect(
       Self.text(HookQuestion(.post(post), of: Self.client, at: Self.at).body)

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastMessageServer
 import HoldfastServerParts
 import Testing
@@ -290,7 +291,7 @@ struct GateRun {
   ) -> [UInt64] {
     let post = HookPost(
       id: Self.id(number), key: key.map { UUID128(high: 2, low: $0) }, user: user, shop: shop,
-      text: text)
+      content: MessageContent(text))
     return give(
       .ask(HookTicket(number), HookQuestion(.post(post), of: Self.client(user), at: Self.dawn)),
       countingFrom: sent.count)

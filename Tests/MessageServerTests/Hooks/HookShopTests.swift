@@ -23,18 +23,22 @@ struct HookShopTests {
   }
 
   @Test func `a post and an edit of a user are asked about`() {
-    let draft = Draft(shop: Stage.shop, text: "hi", parent: Self.key, key: Self.key)
+    let draft = Draft(
+      shop: Stage.shop, content: MessageContent("hi", parent: Self.key), key: Self.key)
     let posted = Self.server().post(in: Self.request(.send(draft))) { Self.fresh }
     #expect(posted?.0 == RequestID(1))
     #expect(
       posted?.1
         == HookPost(
-          id: Self.fresh, key: Self.key, user: "ann", shop: "bakery", parent: Self.key, text: "hi"))
+          id: Self.fresh, key: Self.key, user: "ann", shop: "bakery",
+          content: MessageContent("hi", parent: Self.key)))
     let revision = Revision(id: Self.key, text: "ho")
     let edited = Self.server().post(in: Self.request(.edit(revision))) { Self.fresh }
     #expect(
       edited?.1
-        == HookPost(id: Self.key, key: nil, isEdit: true, user: "ann", shop: nil, text: "ho"))
+        == HookPost(
+          id: Self.key, key: nil, isEdit: true, user: "ann", shop: nil,
+          content: MessageContent("ho")))
   }
 
   @Test(arguments: [

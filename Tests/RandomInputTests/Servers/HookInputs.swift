@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastMessageData
 import HoldfastServerParts
 
 @testable import HoldfastMessageServer
@@ -66,7 +67,8 @@ extension HookInputs {
     HookPost(
       id: UUID128(high: 1, low: last + 1),
       key: oneIn(3) ? UUID128(high: 2, low: UInt64(number(1...3))) : nil, isEdit: oneIn(6),
-      user: one(["ann", "bob"]), shop: one(["bakery", "cellar", nil]), text: one(["a", "a", "b"]))
+      user: one(["ann", "bob"]), shop: one(["bakery", "cellar", nil]),
+      content: MessageContent(one(["a", "a", "b"])))
   }
 
   private mutating func ask(_ subject: HookQuestion.Subject) {

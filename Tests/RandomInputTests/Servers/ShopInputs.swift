@@ -158,8 +158,10 @@ extension ShopInputs {
   private mutating func draft(_ shop: ShopID) -> Draft {
     let text = String(repeating: "x", count: oneIn(9) ? 9_600 : number(1...60))
     return Draft(
-      shop: shop, text: oneIn(3) ? "again" : text,
-      parent: oneIn(6) ? UUID128(high: 0, low: UInt64(number(1...2))) : nil,
+      shop: shop,
+      content: MessageContent(
+        oneIn(3) ? "again" : text,
+        parent: oneIn(6) ? UUID128(high: 0, low: UInt64(number(1...2))) : nil),
       key: oneIn(3) ? UUID128(high: 0, low: UInt64(number(1...4))) : nil)
   }
 

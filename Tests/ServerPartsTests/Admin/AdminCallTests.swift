@@ -70,10 +70,10 @@ import Testing
       Issue.record("\(call)")
       return
     }
-    #expect((post.author, post.name, post.text, post.parent) == ("bot", "Bot", "Hi", nil))
+    #expect((post.author, post.name, post.content) == ("bot", "Bot", MessageContent("Hi")))
     #expect(
       post.call(MessageLimits())
-        == .send(Draft(shop: shop, text: "Hi", key: UUID128(Self.key))))
+        == .send(Draft(shop: shop, content: MessageContent("Hi"), key: UUID128(Self.key))))
   }
 
   @Test(arguments: [

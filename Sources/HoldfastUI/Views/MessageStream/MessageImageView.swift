@@ -29,7 +29,7 @@
   }
 
   /// The text and the images of a message.
-  struct MessageContent: View {
+  struct MessageBody: View {
     let row: MessageRow
     let shop: ShopMessages
     let images: MessageImages?

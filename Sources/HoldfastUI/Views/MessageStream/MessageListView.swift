@@ -168,7 +168,7 @@
           Text(verbatim: "\(parent.author): \(parent.text)")
             .font(.caption).foregroundStyle(.secondary).lineLimit(1)
         }
-        MessageContent(row: row, shop: shop, images: images)
+        MessageBody(row: row, shop: shop, images: images)
       }
       .frame(maxWidth: .infinity, alignment: isOwn ? .trailing : .leading)
       .accessibilityElement(children: .combine)

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastMessageData
 import HoldfastMessageStream
 
 extension ShopMessages {
@@ -12,7 +13,7 @@ extension ShopMessages {
     let image = try image.map { data throws(ShopStream.ImageFailure) in try ShopStream.Image(data) }
     if phase.error == .closed { throw OpenError.closed }
     if opening.isPreview {
-      enqueue(text, parent: parent?.id)
+      enqueue(MessageContent(text, parent: parent?.id))
       return
     }
     // A model that is closed before it opens accepts nothing, and the draft stays.

@@ -7,10 +7,8 @@ public struct OutboxEntry: Sendable, Hashable {
   public var id: UUID128
   /// The shop to which the entry is sent.
   public var shop: ShopID
-  /// The text as the user wrote it; empty for a deletion.
-  public var text: String
-  /// The message to which a new message replies.
-  public var parent: MessageID?
+  /// The content as the user wrote it. The text is empty for a deletion.
+  public var content: MessageContent
   /// The time at which the user made the change, by the phone's wall clock. It determines the order
   /// of the entries on the screen.
   public var createdAt: Timestamp
@@ -44,17 +42,38 @@ public struct OutboxEntry: Sendable, Hashable {
 
   /// Creates an entry. By default, it is a new message, and no attempt has been made.
   public init(
-    id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
+    id: UUID128, shop: ShopID, content: MessageContent, createdAt: Timestamp,
     state: State = .queued(tries: 0), action: Action = .post, image: OutboxImage? = nil
   ) {
     self.id = id
     self.shop = shop
-    self.text = text
-    self.parent = parent
+    self.content = content
     self.createdAt = createdAt
     self.state = state
     self.action = action
     self.image = image
+  }
+
+  /// Creates an entry from the parts of its content.
+  public init(
+    id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
+    state: State = .queued(tries: 0), action: Action = .post, image: OutboxImage? = nil
+  ) {
+    self.init(
+      id: id, shop: shop, content: MessageContent(text, parent: parent), createdAt: createdAt,
+      state: state, action: action, image: image)
+  }
+
+  /// The text as the user wrote it; empty for a deletion.
+  public var text: String {
+    get { content.text }
+    set { content.text = newValue }
+  }
+
+  /// The message to which a new message replies.
+  public var parent: MessageID? {
+    get { content.parent }
+    set { content.parent = newValue }
   }
 
   /// The message that the entry edits or deletes; `nil` for a new message.
@@ -64,9 +83,15 @@ public struct OutboxEntry: Sendable, Hashable {
   public var awaitsUpload: Bool { image.map { $0.url == nil } ?? false }
 
   /// The text that is sent: the user's text and, on a line of its own, the reference to the image.
-  public var postedText: String {
-    guard let url = image?.url else { return text }
-    return (text.isEmpty ? "" : text + "\n") + ImageReference.text(for: url)
+  public var postedText: String { posted.text }
+
+  /// The content that is sent, with the reference to the image in its text.
+  public var posted: MessageContent {
+    var posted = content
+    if let url = image?.url {
+      posted.text += (text.isEmpty ? "" : "\n") + ImageReference.text(for: url)
+    }
+    return posted
   }
 }
 
@@ -92,17 +117,16 @@ public struct OutboxImage: Sendable, Hashable, Codable {
   }
 }
 
-// The coded form. Members that earlier versions did not have are left out if they have their
+// The coded form has the members of the content beside the others. Members that earlier versions did not have are left out if they have their
 // defaults, so that a journal of an earlier version can be read, and its steps do not change.
 extension OutboxEntry: Codable {
-  private enum Key: CodingKey { case id, shop, text, parent, createdAt, state, action, image }
+  private enum Key: CodingKey { case id, shop, createdAt, state, action, image }
 
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     id = try values.decode(UUID128.self, forKey: .id)
     shop = try values.decode(ShopID.self, forKey: .shop)
-    text = try values.decode(String.self, forKey: .text)
-    parent = try values.decodeIfPresent(MessageID.self, forKey: .parent)
+    content = try MessageContent(from: decoder)
     createdAt = try values.decode(Timestamp.self, forKey: .createdAt)
     state = try values.decode(State.self, forKey: .state)
     action = try values.decodeIfPresent(Action.self, forKey: .action) ?? .post
@@ -113,8 +137,7 @@ extension OutboxEntry: Codable {
     var values = encoder.container(keyedBy: Key.self)
     try values.encode(id, forKey: .id)
     try values.encode(shop, forKey: .shop)
-    try values.encode(text, forKey: .text)
-    try values.encodeIfPresent(parent, forKey: .parent)
+    try content.encode(to: encoder)
     try values.encode(createdAt, forKey: .createdAt)
     try values.encode(state, forKey: .state)
     if action != .post { try values.encode(action, forKey: .action) }

@@ -24,11 +24,10 @@ package struct MessageReader {
   private var hasShop = false
   private var user: String?
   private var username: String?
-  private var text: String?
+  private var content = MessageContent.Reader()
   private var createdAt: Timestamp?
   private var updatedAt: Timestamp?
   private var isEdited = false
-  private var parent: MessageID?
   private var position: ShopPosition?
   private var changed: ShopPosition?
   private var deletedID: MessageID?
@@ -83,7 +82,7 @@ package struct MessageReader {
     switch field {
     case .id:
       hasID = true
-      id = try Self.identifier(field, from: &reader, noting: &fault)
+      id = try reader.identifier(field.rawValue, noting: &fault)
     case .shop:
       guard let found = try string(field, from: &reader) else { return hasShop = false }
       hasShop = true
@@ -96,18 +95,16 @@ package struct MessageReader {
     case .username:
       let name = try string(field, from: &reader).map(reader.text)
       username = name == "" ? nil : name
-    case .text:
-      text = try string(field, from: &reader).map(reader.text)
-      if let text, let found = limits.fault(of: text) { fault.note(found) }
+    case .text: try content.read(.text, from: &reader, limits, noting: &fault)
     case .createdAt: createdAt = try time(field, from: &reader)
     case .updatedAt: updatedAt = try time(field, from: &reader)
     case .isEdited:
       isEdited = try reader.finds(.bool, in: field.rawValue, noting: &fault) ? reader.bool() : false
-    case .parent: parent = try Self.identifier(field, from: &reader, noting: &fault)
+    case .parent: try content.read(.parent, from: &reader, limits, noting: &fault)
     case .position: position = try Self.place(field, from: &reader, noting: &fault)
     case .changed: changed = try Self.place(field, from: &reader, noting: &deletionFault)
     case .deletedID:
-      deletedID = try Self.identifier(field, from: &reader, noting: &deletionFault)
+      deletedID = try reader.identifier(field.rawValue, noting: &deletionFault)
     case .type, .within, .event: try readNotice(field, from: &reader)
     }
   }
@@ -135,14 +132,14 @@ package struct MessageReader {
     guard let id else { throw .missing(field: Field.id.rawValue) }
     guard hasShop else { throw .missing(field: Field.shop.rawValue) }
     guard let user else { throw .missing(field: Field.user.rawValue) }
-    guard let text else { throw .missing(field: Field.text.rawValue) }
+    guard let content = content.content else { throw .missing(field: Field.text.rawValue) }
     guard let createdAt else { throw .missing(field: Field.createdAt.rawValue) }
     // A plain server sets both times to the same value when a message is created.
     let isUntouched = updatedAt == createdAt && !isEdited
     return ShopMessage(
-      id: id, shop: shop, user: user, username: username, text: text, createdAt: createdAt,
-      updatedAt: isUntouched ? nil : updatedAt, isEdited: isEdited, parent: parent,
-      position: position, changed: laterChange)
+      id: id, shop: shop, user: user, username: username, content: content, createdAt: createdAt,
+      updatedAt: isUntouched ? nil : updatedAt, isEdited: isEdited, position: position,
+      changed: laterChange)
   }
 
   /// The position of the newest edit. It is `nil` if `changed` is not a later position in the same
@@ -180,15 +177,6 @@ package struct MessageReader {
     _ field: Field, from reader: inout JSONReader
   ) throws(JSONError) -> JSONString? {
     try reader.finds(.string, in: field.rawValue, noting: &fault) ? reader.scanString() : nil
-  }
-
-  private static func identifier(
-    _ field: Field, from reader: inout JSONReader, noting fault: inout MessageError?
-  ) throws(JSONError) -> MessageID? {
-    guard try reader.finds(.string, in: field.rawValue, noting: &fault) else { return nil }
-    let id = UUID128(utf8: reader.utf8(of: try reader.scanString()))
-    if id == nil { fault.note(.badIdentifier(field: field.rawValue)) }
-    return id
   }
 
   private static func place(

@@ -18,16 +18,14 @@ extension JSONWriter {
     string(message.user)
     member("username")
     string(message.username ?? "")
-    member("message")
-    string(message.text)
+    text(of: message.content)
     member("created_at")
     time(message.createdAt)
     member("updated_at")
     if let updatedAt = message.updatedAt { time(updatedAt) } else { null() }
     member("is_edited")
     bool(message.isEdited)
-    member("parent_id")
-    if let parent = message.parent { id(parent) } else { null() }
+    attributes(of: message.content, omitsNull: false)
     if let position = message.position {
       member("position")
       string(position.description)

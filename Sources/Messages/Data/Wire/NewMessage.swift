@@ -5,35 +5,45 @@ import HoldfastJSON
 public struct NewMessage: Sendable, Hashable {
   /// The shop to which the message is sent.
   public var shop: ShopID
-  /// The text: 1 to `MessageLimits.maxCharacters` Unicode scalars.
-  public var text: String
-  /// The message to which the new message replies.
-  public var parent: MessageID?
+  /// The content, with a text of 1 to `MessageLimits.maxCharacters` Unicode scalars.
+  public var content: MessageContent
 
   /// Creates a message to send. The limits are checked when it is decoded.
-  public init(shop: ShopID, text: String, parent: MessageID? = nil) {
-    self.shop = shop
-    self.text = text
-    self.parent = parent
+  public init(shop: ShopID, content: MessageContent) {
+    (self.shop, self.content) = (shop, content)
   }
 
-  /// Returns the body. A missing parent is omitted.
+  /// Creates a message to send from the parts of its content.
+  public init(shop: ShopID, text: String, parent: MessageID? = nil) {
+    self.init(shop: shop, content: MessageContent(text, parent: parent))
+  }
+
+  /// The text.
+  public var text: String {
+    get { content.text }
+    set { content.text = newValue }
+  }
+
+  /// The message to which the new message replies.
+  public var parent: MessageID? {
+    get { content.parent }
+    set { content.parent = newValue }
+  }
+
+  /// Returns the body. Members without a value are omitted.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: text.utf8.count + 200)
     writer.beginObject()
     writer.key("shop_id")
     writer.string(shop.text)
-    writer.key("message")
-    writer.string(text)
-    if let parent {
-      writer.key("parent_id")
-      writer.string(parent.description)
-    }
+    writer.text(of: content)
+    writer.attributes(of: content, omitsNull: true)
     writer.endObject()
     return writer.bytes
   }
 
-  /// Reads the body. Unknown members are ignored. If a member is repeated, the last one is used.
+  /// Reads the body. Unknown members are ignored. If a member is repeated, the last one is used, but
+  /// each value of the content must be valid.
   ///
   /// An empty text counts as missing. `maxFrameBytes` is not checked here, since the frame contains
   /// the complete message. Throws an error if a member is absent, has the wrong type or is out of
@@ -41,31 +51,27 @@ public struct NewMessage: Sendable, Hashable {
   public static func decode(
     _ body: [UInt8], limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> NewMessage {
-    let members = try JSONReader.read(body) { (reader) throws(JSONError) in
-      var members: (shop: Member, text: Member, parent: Member) = (.absent, .absent, .absent)
+    var (name, content, fault) = (Member.absent, MessageContent.Reader(), MessageError?.none)
+    try JSONReader.read(body) { (reader) throws(JSONError) in
       try reader.beginObject()
       while let key = try reader.nextKey() {
         if reader.matches(key, "shop_id") {
-          members.shop = try Member(from: &reader)
-        } else if reader.matches(key, "message") {
-          members.text = try Member(from: &reader)
-        } else if reader.matches(key, "parent_id") {
-          members.parent = try Member(from: &reader)
+          name = try Member(from: &reader)
+        } else if let member = MessageContent.Member(key, in: reader) {
+          try content.read(member, from: &reader, limits, noting: &fault)
         } else {
           try reader.skipValue()
         }
       }
-      return members
     }
-    guard let shop = ShopID(try members.shop.required("shop_id")) else {
+    guard let shop = ShopID(try name.required("shop_id")) else {
       throw .badIdentifier(field: "shop_id")
     }
-    let text = try members.text.required("message")
-    if let fault = limits.fault(of: text) { throw fault }
-    let parent = try members.parent.optional("parent_id")
-    let parentID = parent.flatMap { UUID128($0) }
-    guard (parent == nil) == (parentID == nil) else { throw .badIdentifier(field: "parent_id") }
-    return NewMessage(shop: shop, text: text, parent: parentID)
+    if let fault { throw fault }
+    guard let content = content.content, !content.text.isEmpty else {
+      throw .missing(field: MessageContent.Member.text.rawValue)
+    }
+    return NewMessage(shop: shop, content: content)
   }
 }
 

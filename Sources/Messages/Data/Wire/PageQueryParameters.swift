@@ -207,6 +207,16 @@ extension JSONReader {
     try skipValue()
     return false
   }
+
+  /// Reads the identifier of a message, or returns `nil` for null and for anything else.
+  mutating func identifier(
+    _ field: String, noting fault: inout MessageError?
+  ) throws(JSONError) -> MessageID? {
+    guard try finds(.string, in: field, noting: &fault) else { return nil }
+    let id = UUID128(utf8: utf8(of: try scanString()))
+    if id == nil { fault.note(.badIdentifier(field: field)) }
+    return id
+  }
 }
 
 extension MessageError? {

@@ -76,7 +76,7 @@ public struct ShopPosition: Sendable, Hashable, Codable, CustomStringConvertible
 }
 
 /// A message of a shop, used by the server and the client.
-public struct ShopMessage: Sendable, Hashable, Codable {
+public struct ShopMessage: Sendable, Hashable {
   /// The id, assigned by the server.
   public var id: MessageID
   /// The room that contains the message.
@@ -85,16 +85,14 @@ public struct ShopMessage: Sendable, Hashable, Codable {
   public var user: String
   /// The author's display name. REST answers of a plain server omit it.
   public var username: String?
-  /// The text. A decoded text has at most `MessageLimits.maxCharacters` Unicode scalars.
-  public var text: String
+  /// What the author has decided.
+  public var content: MessageContent
   /// The time of creation, according to the server's clock.
   public var createdAt: Timestamp
   /// The time of the last edit, or `nil` if there was none.
   public var updatedAt: Timestamp?
   /// Whether the text was edited.
   public var isEdited: Bool
-  /// The message to which this message replies.
-  public var parent: MessageID?
   /// The position in the log, or `nil` if the server does not support positions.
   public var position: ShopPosition?
   /// The position of the newest edit in the log. `nil` if there was none, or if events were not
@@ -103,21 +101,44 @@ public struct ShopMessage: Sendable, Hashable, Codable {
 
   /// Creates a message without validation.
   public init(
-    id: MessageID, shop: ShopID, user: String, username: String?, text: String,
+    id: MessageID, shop: ShopID, user: String, username: String?, content: MessageContent,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
-    parent: MessageID? = nil, position: ShopPosition? = nil, changed: ShopPosition? = nil
+    position: ShopPosition? = nil, changed: ShopPosition? = nil
   ) {
     self.id = id
     self.shop = shop
     self.user = user
     self.username = username
-    self.text = text
+    self.content = content
     self.createdAt = createdAt
     self.updatedAt = updatedAt
     self.isEdited = isEdited
-    self.parent = parent
     self.position = position
     self.changed = changed
+  }
+
+  /// Creates a message from the parts of its content, without validation.
+  public init(
+    id: MessageID, shop: ShopID, user: String, username: String?, text: String,
+    createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
+    parent: MessageID? = nil, position: ShopPosition? = nil, changed: ShopPosition? = nil
+  ) {
+    self.init(
+      id: id, shop: shop, user: user, username: username,
+      content: MessageContent(text, parent: parent), createdAt: createdAt, updatedAt: updatedAt,
+      isEdited: isEdited, position: position, changed: changed)
+  }
+
+  /// The text.
+  @inlinable public var text: String {
+    get { content.text }
+    set { content.text = newValue }
+  }
+
+  /// The message to which this message replies.
+  @inlinable public var parent: MessageID? {
+    get { content.parent }
+    set { content.parent = newValue }
   }
 
   /// The position of the newest event of the message: of its newest edit, or else of its post.
@@ -132,6 +153,42 @@ public struct ShopMessage: Sendable, Hashable, Codable {
   /// The key that orders the message in a timeline.
   @inlinable
   public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }
+}
+
+// The coded form has the members of the content beside the others.
+extension ShopMessage: Codable {
+  private enum Key: CodingKey {
+    case id, shop, user, username, createdAt, updatedAt, isEdited, position, changed
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    self.init(
+      id: try values.decode(MessageID.self, forKey: .id),
+      shop: try values.decode(ShopID.self, forKey: .shop),
+      user: try values.decode(String.self, forKey: .user),
+      username: try values.decodeIfPresent(String.self, forKey: .username),
+      content: try MessageContent(from: decoder),
+      createdAt: try values.decode(Timestamp.self, forKey: .createdAt),
+      updatedAt: try values.decodeIfPresent(Timestamp.self, forKey: .updatedAt),
+      isEdited: try values.decode(Bool.self, forKey: .isEdited),
+      position: try values.decodeIfPresent(ShopPosition.self, forKey: .position),
+      changed: try values.decodeIfPresent(ShopPosition.self, forKey: .changed))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: Key.self)
+    try values.encode(id, forKey: .id)
+    try values.encode(shop, forKey: .shop)
+    try values.encode(user, forKey: .user)
+    try values.encodeIfPresent(username, forKey: .username)
+    try content.encode(to: encoder)
+    try values.encode(createdAt, forKey: .createdAt)
+    try values.encodeIfPresent(updatedAt, forKey: .updatedAt)
+    try values.encode(isEdited, forKey: .isEdited)
+    try values.encodeIfPresent(position, forKey: .position)
+    try values.encodeIfPresent(changed, forKey: .changed)
+  }
 }
 
 /// The key that orders a timeline: `createdAt`, then `id`.

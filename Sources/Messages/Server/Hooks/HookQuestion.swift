@@ -1,5 +1,6 @@
 public import HoldfastCore
 import HoldfastJSON
+public import HoldfastMessageData
 
 /// The number of a request to the operator's backend. Numbers are unique in each run.
 public struct HookTicket: NumberedID {
@@ -47,18 +48,16 @@ public struct HookPost: Sendable, Hashable, Codable {
   public var user: String
   /// The shop; `nil` for an edit that names none.
   public var shop: String?
-  /// The message that this one replies to.
-  public var parent: UUID128?
-  /// The text.
-  public var text: String
+  /// The content.
+  public var content: MessageContent
 
   /// Creates a post from its parts.
   public init(
     id: UUID128, key: UUID128?, isEdit: Bool = false, user: String, shop: String?,
-    parent: UUID128? = nil, text: String
+    content: MessageContent
   ) {
     (self.id, self.key, self.isEdit, self.user) = (id, key, isEdit, user)
-    (self.shop, self.parent, self.text) = (shop, parent, text)
+    (self.shop, self.content) = (shop, content)
   }
 
   /// Returns whether this is another attempt to send the same post.
@@ -125,7 +124,7 @@ public struct HookQuestion: Sendable, Hashable, Codable {
 
   /// The body of the request, a JSON object.
   var body: [UInt8] {
-    var writer = JSONWriter(capacity: 300 + (post?.text.utf8.count ?? 0))
+    var writer = JSONWriter(capacity: 300 + (post?.content.text.utf8.count ?? 0))
     writer.object {
       $0.entry("event", event.rawValue)
       if let post { $0.members(of: post) } else { $0.members(of: client) }
@@ -183,7 +182,7 @@ extension JSONWriter {
     entry("edit", post.isEdit)
     entry("user", post.user)
     entry("shop", post.shop)
-    entry("parent", post.parent?.description)
-    entry("text", post.text)
+    entry("parent", post.content.parent?.description)
+    entry("text", post.content.text)
   }
 }

@@ -52,10 +52,8 @@ public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
 public struct Draft: Sendable, Hashable, Codable {
   /// The shop of the message.
   public var shop: ShopID
-  /// The text, with 1 to 10,000 Unicode scalars.
-  public var text: String
-  /// The message that this one replies to.
-  public var parent: MessageID?
+  /// The content, whose text has 1 to 10,000 Unicode scalars.
+  public var content: MessageContent
   /// The `Idempotency-Key` header field. If a user sends the same key again, it identifies the same
   /// message.
   public var key: UUID128?
@@ -63,20 +61,15 @@ public struct Draft: Sendable, Hashable, Codable {
   public var id: MessageID?
 
   /// Creates a draft from its parts.
-  public init(shop: ShopID, text: String, parent: MessageID? = nil, key: UUID128? = nil) {
+  public init(shop: ShopID, content: MessageContent, key: UUID128? = nil) {
     self.shop = shop
-    self.text = text
-    self.parent = parent
+    self.content = content
     self.key = key
   }
 
   /// Returns whether a stored message can have been posted with this draft.
-  ///
-  /// The original text of an edited message is unknown, as is the parent of a message whose parent
-  /// was deleted.
   func asks(for message: ShopMessage) -> Bool {
-    (message.changed != nil || message.text == text)
-      && (message.parent == nil || message.parent == parent)
+    content.canBecome(message.content, byEdit: message.changed != nil)
   }
 }
 

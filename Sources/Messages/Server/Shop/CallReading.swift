@@ -75,7 +75,7 @@ extension Call {
       throw ShopRefusal(error, on: .send)
     }
     let key = try read(key, on: .send)
-    return Draft(shop: new.shop, text: new.text, parent: new.parent, key: key)
+    return Draft(shop: new.shop, content: new.content, key: key)
   }
 
   private static func revision(

@@ -15,7 +15,7 @@ extension ShopServer {
       guard isWithinLimits(id, of: author.user) else { return }
       let message = ShopMessage(
         id: draft.id ?? .random(using: &generator), shop: draft.shop, user: author.user,
-        username: author.name, text: draft.text, createdAt: wall, parent: draft.parent)
+        username: author.name, content: draft.content, createdAt: wall)
       let change = LogRequest.post(LogEntry(message: message, key: known(draft.key)))
       enqueue(ShopRoom.Change(request: id, change: change, name: author.name), of: draft.shop)
     }

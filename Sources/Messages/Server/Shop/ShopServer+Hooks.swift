@@ -17,12 +17,12 @@ extension ShopServer {
       guard isMember(claims, of: draft.shop) else { return nil }
       let post = HookPost(
         id: fresh(), key: draft.key, user: claims.user, shop: draft.shop.text,
-        parent: draft.parent, text: draft.text)
+        content: draft.content)
       return (id, post)
     case .edit(let revision):
       let post = HookPost(
         id: revision.id, key: revision.key, isEdit: true, user: claims.user,
-        shop: revision.shop?.text, text: revision.text)
+        shop: revision.shop?.text, content: MessageContent(revision.text))
       return (id, post)
     case .delete, .all, .page, .streamHealth, .refused: return nil
     }

@@ -109,7 +109,8 @@ extension ClusterWorld {
     let key = oneIn(3) ? nil : UUID128(high: 1, low: number)
     clients.posts.append(
       ClusterClients.Post(
-        draft: Draft(shop: shop, text: "text \(number)", key: key), user: "user\(number % 40)"))
+        draft: Draft(shop: shop, content: MessageContent("text \(number)"), key: key),
+        user: "user\(number % 40)"))
     send(clients.posts.count - 1)
     if !isCalm { plan(.client(.post), within: .milliseconds(600)) }
   }
@@ -156,7 +157,7 @@ extension ClusterWorld {
     }
     (clients.posts[index].state, clients.posts[index].position) = (.acknowledged, position)
     counts.acknowledged += 1
-    let text = clients.posts[index].draft.text
+    let text = clients.posts[index].draft.content.text
     if !lostTexts.contains(text) {
       clients.acknowledged[message.shop] = max(
         clients.acknowledged[message.shop] ?? 0, position.offset)
@@ -357,10 +358,10 @@ extension ClusterWorld {
       for message in messages { count[message.text, default: 0] += 1 }
     }
     for post in clients.posts {
-      let found = count[post.draft.text] ?? 0
+      let found = count[post.draft.content.text] ?? 0
       if found > 1 { report(.storedTwice) }
       if post.state == .refused, found > 0 { report(.refusedStored) }
-      if post.state == .acknowledged, found == 0, !lostTexts.contains(post.draft.text) {
+      if post.state == .acknowledged, found == 0, !lostTexts.contains(post.draft.content.text) {
         report(.lost)
       }
       if post.state == .open { report(.noOutcome) }

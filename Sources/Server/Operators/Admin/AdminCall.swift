@@ -129,27 +129,24 @@ public struct AdminPost: Sendable, Hashable {
   public var author: String
   /// The author's name as others see it.
   public var name: String
-  /// The text of the message.
-  public var text: String
-  /// The message that this one replies to.
-  public var parent: MessageID?
+  /// The content of the message.
+  public var content: MessageContent
   /// The key under which repetitions of the request are the same message.
   public var key: UUID128
 
   /// Creates a post from its parts.
   public init(
-    shop: ShopID, author: String, name: String, text: String, parent: MessageID? = nil,
-    key: UUID128
+    shop: ShopID, author: String, name: String, content: MessageContent, key: UUID128
   ) {
-    (self.shop, self.author, self.name, self.text) = (shop, author, name, text)
-    (self.parent, self.key) = (parent, key)
+    (self.shop, self.author, self.name) = (shop, author, name)
+    (self.content, self.key) = (content, key)
   }
 
   /// Returns the post as a client's request, with the rules and limits of clients.
   public func call(_ limits: MessageLimits) -> Call {
     Call.read(
       method: "POST", path: ShopRoute.send.path, query: [], key: key.description,
-      body: NewMessage(shop: shop, text: text, parent: parent).encode(), limits: limits)
+      body: NewMessage(shop: shop, content: content).encode(), limits: limits)
   }
 
   /// Returns claims that allow the post.
@@ -339,8 +336,9 @@ private struct AdminReading {
       }
       return .publish(
         AdminPost(
-          shop: shop, author: author, name: shown, text: text,
-          parent: try parent.map { text throws(FieldFault) in try uuid(text, "parent") },
+          shop: shop, author: author, name: shown,
+          content: MessageContent(
+            text, parent: try parent.map { text throws(FieldFault) in try uuid(text, "parent") }),
           key: try uuid(key, "idempotency_key")))
     } catch {
       throw HTTPRefusal(

@@ -1,4 +1,4 @@
-"""What a change needs besides the suites that use it by the manifest.
+"""What a change needs besides the suites that `choose.py` finds by the manifest.
 
 A pattern is a path in which `*` is any text, slashes included. All patterns that match a path count.
 Their words are:

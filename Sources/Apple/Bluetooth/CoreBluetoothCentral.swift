@@ -5,7 +5,8 @@
   public import HoldfastPorts
   public import HoldfastBottleData
 
-  /// A central that uses the radio of this device through Core Bluetooth.
+  /// A central that uses the radio of this device through Core Bluetooth. `BluetoothRadio` receives
+  /// the callbacks.
   ///
   /// Create it before the launch of the app ends. The system then delivers the peripherals that it
   /// kept while the app was not running. Events wait until `events` is called. Use one central for

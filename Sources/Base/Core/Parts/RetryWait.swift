@@ -1,6 +1,7 @@
 /// The parts of the wait before an attempt, and the rule that decided its length.
 ///
-/// A link explains its wait with it. No decision depends on it.
+/// A link explains its wait with it. No decision depends on it. `Schedule` calculates the wait of
+/// the schedule.
 public struct RetryWait: Sendable, Hashable {
   /// The time of the attempt.
   public var until: Instant

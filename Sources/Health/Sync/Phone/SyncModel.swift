@@ -617,7 +617,7 @@ extension SyncModel {
     _ effects: inout [Effect]
   ) {
     let queued = queues[index].batches[batch].queued
-    switch Consequence(failure) {
+    switch UploadConsequence(failure) {
     case .quarantine: quarantine(queued.file, .failure(failure), &effects)
     case .split:
       guard queued.records + queued.deletions <= 1 else {

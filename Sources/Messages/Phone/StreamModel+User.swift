@@ -293,11 +293,16 @@ extension StreamModel {
 // Sending over REST with an outbox, so that no message is lost.
 extension StreamModel {
   /// Adds a message to the outbox. A command with the id of an entry changes nothing.
-  mutating func send(_ entry: OutboxEntry, _ step: inout Step) {
-    note(wall: entry.createdAt, at: step.now)
-    guard outbox.queue[entry.id] == nil else { return }
-    _ = outbox.takeRefused(entry.id)
-    accept(entry, &step)
+  mutating func send(
+    _ content: MessageContent, with image: OutboxImage?, id: UUID128, at wall: Timestamp,
+    _ step: inout Step
+  ) {
+    note(wall: wall, at: step.now)
+    guard outbox.queue[id] == nil else { return }
+    _ = outbox.takeRefused(id)
+    accept(
+      OutboxEntry(id: id, shop: settings.shop, content: content, createdAt: wall, image: image),
+      &step)
   }
 
   mutating func accept(_ entry: OutboxEntry, _ step: inout Step) {

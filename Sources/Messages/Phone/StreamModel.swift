@@ -190,10 +190,8 @@ extension StreamModel {
     case .reader(let isBehind): turn(readerBehind: isBehind, &step)
     case .loadOlder: loadOlder(&step)
     case .send(let id, let text, let parent, let wall, let image):
-      send(
-        OutboxEntry(
-          id: id, shop: settings.shop, content: MessageContent(text, parent: parent),
-          createdAt: wall, image: image), &step)
+      let content = MessageContent(text, parent: parent)
+      send(content, with: image, id: id, at: wall, &step)
     case .edit(let id, let message, let text, let wall, let keepsImages):
       let new = keepsImages == true ? textWithImages(of: message, text) : text
       change(id, .edit(message), new, at: wall, &step)

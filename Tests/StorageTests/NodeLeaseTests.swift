@@ -51,3 +51,70 @@ import Testing
     #expect(lease.renewal(at: at(4)) == nil)
   }
 }
+
+@Suite struct LaneRulesTests {
+  private func at(_ seconds: Double) -> Instant {
+    Instant(nanoseconds: Int64(seconds * 1_000_000_000))
+  }
+
+  /// A lane whose job began after attempt 6 and is given up after 30 s.
+  private var began: LaneRules {
+    var rules = LaneRules()
+    rules.begin(after: 6, until: at(30))
+    return rules
+  }
+
+  @Test func `a job without a lease goes on only while its outcome is unknown`() {
+    var rules = began
+    #expect(rules.goesOn(hasLease: true))
+    #expect(!rules.goesOn(hasLease: false))
+    rules.breakOff(isEndOfLease: true)
+    #expect(!rules.goesOn(hasLease: false))
+    #expect(rules.lookedUp == nil)
+    rules.breakOff(isEndOfLease: false)
+    #expect(rules.goesOn(hasLease: false))
+    rules.begin(after: 8, until: at(60))
+    #expect(!rules.goesOn(hasLease: false))
+  }
+
+  @Test func `an unknown outcome is that of an attempt of the job, after the begin of an epoch`() {
+    var rules = began
+    rules.breakOff(isEndOfLease: false)
+    #expect(rules.lookedUp == 7)
+    rules.beginEpoch(6)
+    #expect(rules.lookedUp == 7)
+    rules.beginEpoch(9)
+    #expect(rules.lookedUp == 10)
+  }
+
+  @Test func `the waits grow from 50 to 400 ms, and end with the time of the job`() {
+    var rules = began
+    let waits = (1...6).map { _ in rules.pause(at: at(1)) }
+    #expect(waits == [50, 100, 200, 400, 400, 400].map { .milliseconds($0) })
+    let last = [29.9, 30, 31].map { rules.pause(at: at($0)) }
+    #expect(last == [.milliseconds(100), nil, nil])
+    rules.begin(after: 8, until: at(60))
+    let first = rules.pause(at: at(31))
+    #expect(first == .milliseconds(50))
+  }
+
+  @Test func `an epoch begins when a server lacks a commit, if the lane has one`() {
+    var rules = began
+    #expect(!rules.mustCompare)
+    rules.commit(7)
+    #expect(rules.mustCompare)
+    let lost = [7, 8, 6].map { rules.compare(with: $0, hasEpoch: true) }
+    #expect(lost == [false, false, true])
+    #expect(rules.committed == 7)
+    let begins = rules.compare(with: 6, hasEpoch: false)
+    #expect(!begins)
+    #expect(!rules.mustCompare)
+  }
+
+  @Test func `a role is taken at once, or more than 10 s after a change of the server`() {
+    #expect(NodeLease.allowsRole(afterChange: nil, at: at(0)))
+    #expect(!NodeLease.allowsRole(afterChange: at(1), at: at(10.9)))
+    #expect(!NodeLease.allowsRole(afterChange: at(1), at: at(11)))
+    #expect(NodeLease.allowsRole(afterChange: at(1), at: at(11.1)))
+  }
+}

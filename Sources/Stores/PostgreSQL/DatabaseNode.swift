@@ -314,18 +314,11 @@ package final class DatabaseNode: Sendable {
     return state.withLock { $0.lease.isValid(at: now) ? $0.holder : nil }
   }
 
-  /// Whether the role of a node without a lease may be taken. After a change of the server another
-  /// clock decides which leases have ended, and the nodes have to renew them first.
-  private var mayTakeRole: Bool {
-    let now = BootClock().now
-    return state.withLock { state in
-      state.changedServer.map { $0.duration(to: now) > NodeLease.term } ?? true
-    }
-  }
-
   /// The commands that take the role if no node has it, and read what other nodes have changed.
   private var claims: [Command] {
-    [
+    let changed = state.withLock { $0.changedServer }
+    let mayTakeRole = NodeLease.allowsRole(afterChange: changed, at: BootClock().now)
+    return [
       Command(
         "SELECT claim_role($1, $2, $3)", [.text(Self.role), .uuid(run), .flag(mayTakeRole)]),
       Command("SELECT epoch FROM sync_store"),

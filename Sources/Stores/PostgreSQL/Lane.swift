@@ -1,6 +1,7 @@
 import Glibc
 import HoldfastCore
 import HoldfastPorts
+import HoldfastServerData
 import Synchronization
 
 /// One connection of a store, with a queue of its own.
@@ -88,10 +89,7 @@ actor Lane {
   private let node: DatabaseNode
   private let executor: QueueExecutor
   private var connection: Connection?
-  /// The newest attempt that was committed for certain; 0 for none.
-  private var committed: Int64 = 0
-  /// The newest attempt to begin a new epoch; 0 for none.
-  private var epochAttempt: Int64 = 0
+  private var rules = LaneRules()
   private let closed = Mutex(false)
   private let writer: Lane?
   /// The timeline on which the writer has found its newest transaction.
@@ -179,20 +177,18 @@ actor Lane {
   private func transaction(
     _ body: (Batch, Connection, _ isBegun: Bool) throws(DatabaseFailure) -> Answer
   ) throws(StoreFailure) -> Answer {
-    let first = node.newestAttempt + 1
     let done = try repeating(for: Self.writing, isRead: false) {
-      connection, isUnknown throws(DatabaseFailure) -> (answer: Answer, number: Int64) in
+      connection, lookedUp throws(DatabaseFailure) -> (answer: Answer, number: Int64) in
       let batch = nextBatch()
-      guard isUnknown else { return (try body(batch, connection, false), batch.number) }
+      guard let lookedUp else { return (try body(batch, connection, false), batch.number) }
       let found = try connection.run(batch.beginning + [newest])
-      guard let (number, outcome) = try Self.numbered(found), number >= first, number > epochAttempt
-      else {
+      guard let (number, outcome) = try Self.numbered(found), number >= lookedUp else {
         return (try body(batch, connection, true), batch.number)
       }
       _ = try connection.run([.commit])
       return (.known(outcome), number)
     }
-    committed = done.number
+    rules.commit(done.number)
     return done.answer
   }
 
@@ -221,34 +217,33 @@ actor Lane {
   /// Runs `body` until it succeeds, the server refuses it, or the time is over.
   private func repeating<Value>(
     for patience: Duration, isRead: Bool,
-    _ body: (Connection, _ isUnknown: Bool) throws(DatabaseFailure) -> Value
+    _ body: (Connection, _ lookedUp: Int64?) throws(DatabaseFailure) -> Value
   ) throws(StoreFailure) -> Value {
-    let until = BootClock().now.advanced(by: patience)
-    var isUnknown = false
+    rules.begin(after: node.newestAttempt, until: BootClock().now.advanced(by: patience))
     while true {
       guard !closed.withLock({ $0 }) else { throw .closed }
-      // Only the outcome of what was sent is worth waiting for.
-      if !isUnknown, let reason = node.reason { throw .locked(detail: reason) }
+      let reason = node.reason
+      if let reason, !rules.goesOn(hasLease: false) { throw .locked(detail: reason) }
       do throws(DatabaseFailure) {
         let connection = try usable()
         do throws(DatabaseFailure) {
-          let value = try body(connection, isUnknown)
+          let value = try body(connection, rules.lookedUp)
           // What was read during a pause of the process may be old. A commit was checked by the server.
           if isRead { try demandLease() }
           return value
         } catch {
           if error.endsConnection || !connection.isOpen {
-            if !error.isEndOfLease { isUnknown = true }
+            rules.breakOff(isEndOfLease: error.isEndOfLease)
             self.connection = nil
           }
           throw error
         }
       } catch {
-        guard error.isPassing, node.mayTryAgain, BootClock().now < until else {
+        guard error.isPassing, node.mayTryAgain, let pause = rules.pause(at: BootClock().now) else {
           if !node.mayTryAgain, let reason = node.reason { throw .locked(detail: reason) }
           throw error.asStoreFailure
         }
-        _ = poll(nil, 0, 50)
+        _ = poll(nil, 0, Int32(pause.nanoseconds / 1_000_000))
       }
     }
   }
@@ -275,21 +270,18 @@ actor Lane {
   /// Begins a new epoch if the server lacks a transaction that was committed. Other nodes may have
   /// noticed the same.
   private func endEpochIfLost(_ connection: Connection) throws(DatabaseFailure) {
-    guard committed > 0 else { return }
+    guard rules.mustCompare else { return }
     let found = try Self.numbered(connection.run([newest]))?.number ?? 0
-    guard found < committed else { return }
-    if let table = kind.epochTable {
-      let batch = nextBatch()
-      epochAttempt = batch.number
-      _ = try connection.run(
-        batch.beginning + [
-          Command(
-            "UPDATE \(table) SET epoch = new_epoch(), timeline = $1 WHERE timeline <> $1",
-            [.integer(connection.timeline)])
-        ] + batch.ending() + [.commit])
-      committed = batch.number
-    } else {
-      committed = 0
-    }
+    guard rules.compare(with: found, hasEpoch: kind.epochTable != nil), let table = kind.epochTable
+    else { return }
+    let batch = nextBatch()
+    rules.beginEpoch(batch.number)
+    _ = try connection.run(
+      batch.beginning + [
+        Command(
+          "UPDATE \(table) SET epoch = new_epoch(), timeline = $1 WHERE timeline <> $1",
+          [.integer(connection.timeline)])
+      ] + batch.ending() + [.commit])
+    rules.commit(batch.number)
   }
 }

@@ -113,7 +113,8 @@ struct Standby: Sendable, Hashable {
     _ generator: inout RandomSource
   ) -> Duration {
     if polling.isSlow { return poll.jittered(poll.slowProbe, &generator) }
-    let wait = poll.interval * (1 << polling.setbacks)
+    let waits = Schedule.doubling(from: poll.interval, to: poll.probe)
+    let wait = waits.wait(after: polling.setbacks + 1)
     guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
       return poll.jittered(poll.probe, &generator)
     }

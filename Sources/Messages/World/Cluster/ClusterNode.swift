@@ -92,19 +92,12 @@ struct ClusterLane {
   let kind: ClusterLaneKind
   var jobs: [Job] = []
   var current: Job?
-  /// The time at which the current job began, and the number of its first attempt.
-  var since = Instant.zero
-  var first: Int64 = 0
-  /// Whether an attempt may have been committed.
-  var isUnknown = false
+  var rules = LaneRules()
   var step = Step.idle
   /// The request without an answer, and the time at which it was sent by the clock of the lease.
   var call: UInt64?
   var sent = Instant.zero
   var connection: (server: Int, timeline: Int64)?
-  /// The newest attempt that was committed for certain, and the newest to begin an epoch.
-  var committed: Int64 = 0
-  var epochAttempt: Int64 = 0
   /// The timeline on which the lane of posts has found its newest transaction.
   var confirmed: Int64 = 0
 

@@ -7,9 +7,7 @@ import HoldfastServerData
 import HoldfastServerParts
 import HoldfastWorldKernel
 
-// The attempts of a node to use the database. The rules are those of the adapter: a lease commit is
-// the first act on a connection, outcomes that are unknown are looked up by their numbers, and what
-// was read counts only with a lease.
+// The attempts of a node to use the database. `LaneRules` decides, as in the adapter.
 extension ClusterWorld {
   /// The present time by the clock that measures the lease.
   func leaseTime(_ n: Int) -> Instant {
@@ -37,7 +35,7 @@ extension ClusterWorld {
 
   mutating func attempt(_ kind: ClusterLaneKind, _ n: Int) {
     let lane = nodes[n][kind]
-    if kind != .keeper, !lane.isUnknown, !hasLease(n) { return fail(kind, n) }
+    if kind != .keeper, !lane.rules.goesOn(hasLease: hasLease(n)) { return fail(kind, n) }
     guard let connection = lane.connection,
       isCareless(kind) || connection.timeline >= nodes[n].timeline
     else { return send(.state, .choosing, kind, n) }
@@ -52,13 +50,13 @@ extension ClusterWorld {
     switch job {
     case .renewal:
       // After a change of the server another clock decides which leases have ended.
-      let mayTake = nodes[n].changedServer.map { $0.duration(to: now) > NodeLease.term } ?? true
+      let mayTake = NodeLease.allowsRole(afterChange: nodes[n].changedServer, at: now)
       send(.renew(claims: true, mayTakeRole: mayTake), .working, kind, n)
     case .read(_, let read): send(.read(read), .working, kind, n)
     case .check: send(.read(.heads([])), .working, kind, n)
     case .posts(let posts):
       var entries = posts.map(\.entry)
-      if defect == .repeatedWithoutIDs, lane.isUnknown {
+      if defect == .repeatedWithoutIDs, lane.rules.isUnknown {
         for index in entries.indices { entries[index].message.id = UUID128(high: 9, low: fresh()) }
       }
       write(.posts(entries), kind, n)
@@ -70,12 +68,8 @@ extension ClusterWorld {
     _ content: ClusterTransaction, _ kind: ClusterLaneKind, _ n: Int
   ) {
     nodes[n].attempts += 1
-    let lane = nodes[n][kind]
-    let looks = lane.isUnknown && defect != .repeatedWithoutIDs
-    send(
-      .write(
-        number: nodes[n].attempts, known: looks ? max(lane.first, lane.epochAttempt + 1) : nil,
-        content), .working, kind, n)
+    let known = defect == .repeatedWithoutIDs ? nil : nodes[n][kind].rules.lookedUp
+    send(.write(number: nodes[n].attempts, known: known, content), .working, kind, n)
   }
 
   private mutating func send(
@@ -130,7 +124,7 @@ extension ClusterWorld {
     case (.renewing, .renewed): renewedFirst(kind, n)
     case (.comparing, .newest(let number)): compared(number, kind, n)
     case (.beginningEpoch, .written):
-      nodes[n][kind].committed = nodes[n][kind].epochAttempt
+      nodes[n][kind].rules.commit(nodes[n].number(of: call))
       work(kind, n)
     case (.working, .renewed(let term)): renewed(term: term, n)
     case (.working, .page(let answer)): read(answer, kind, n)
@@ -160,7 +154,7 @@ extension ClusterWorld {
     if !hasLease(n), defect != .formerHolderAnswers { nodes[n].roleTerm = nil }
     guard isNewest(kind, n) else { return broke(.renewing, .broken, kind, n) }
     renew(sent, n)
-    guard nodes[n][kind].committed > 0 else { return work(kind, n) }
+    guard nodes[n][kind].rules.mustCompare else { return work(kind, n) }
     send(.newest, .comparing, kind, n)
   }
 
@@ -176,13 +170,12 @@ extension ClusterWorld {
   }
 
   private mutating func compared(_ number: Int64, _ kind: ClusterLaneKind, _ n: Int) {
-    guard number < nodes[n][kind].committed else { return work(kind, n) }
-    guard kind == .log, defect != .epochKeptAfterLoss else {
-      nodes[n][kind].committed = 0
+    let hasEpoch = kind == .log && defect != .epochKeptAfterLoss
+    guard nodes[n][kind].rules.compare(with: number, hasEpoch: hasEpoch) else {
       return work(kind, n)
     }
     nodes[n].attempts += 1
-    nodes[n][kind].epochAttempt = nodes[n].attempts
+    nodes[n][kind].rules.beginEpoch(nodes[n].attempts)
     let timeline = nodes[n][kind].connection?.timeline ?? 0
     send(
       .write(number: nodes[n].attempts, known: nil, .epoch(timeline)), .beginningEpoch, kind, n)
@@ -237,7 +230,7 @@ extension ClusterWorld {
     _ outcome: [Result<LogOutcome, StoreFailure>], number: Int64, _ kind: ClusterLaneKind,
     _ n: Int
   ) {
-    nodes[n][kind].committed = number
+    nodes[n][kind].rules.commit(number)
     let job = nodes[n][kind].current
     finish(kind, n)
     guard case .posts(let posts) = job else { return }
@@ -256,20 +249,18 @@ extension ClusterWorld {
     nodes[n][kind].connection = nil
     var isEndOfLease = false
     if case .leaseEnded = reply { isEndOfLease = true }
-    if step == .working, !isEndOfLease {
-      if defect == .unknownBatchGivenUp, kind == .log { return fail(kind, n) }
-      nodes[n][kind].isUnknown = true
+    if step == .working {
+      if !isEndOfLease, defect == .unknownBatchGivenUp, kind == .log { return fail(kind, n) }
+      nodes[n][kind].rules.breakOff(isEndOfLease: isEndOfLease)
     }
     rest(kind, n)
   }
 
   /// Waits before another attempt, unless the time is over.
   private mutating func rest(_ kind: ClusterLaneKind, _ n: Int) {
-    guard nodes[n][kind].since.duration(to: now) < nodes[n][kind].patience else {
-      return fail(kind, n)
-    }
+    guard let pause = nodes[n][kind].rules.pause(at: now) else { return fail(kind, n) }
     nodes[n][kind].step = .resting
-    plan(.node(n, nodes[n].run, .retry(kind)), after: .milliseconds(50))
+    plan(.node(n, nodes[n].run, .retry(kind)), after: pause)
   }
 
   mutating func finish(_ kind: ClusterLaneKind, _ n: Int) {
@@ -311,7 +302,8 @@ extension ClusterNode {
 extension ClusterLane {
   /// Takes the next job. All posts that wait share a transaction.
   fileprivate mutating func begin(at now: Instant, after attempts: Int64) {
-    (since, first, isUnknown, step) = (now, attempts + 1, false, .idle)
+    rules.begin(after: attempts, until: now.advanced(by: patience))
+    step = .idle
     guard case .posts = jobs[0] else {
       current = jobs.removeFirst()
       return

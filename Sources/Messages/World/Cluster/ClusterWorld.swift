@@ -306,7 +306,7 @@ package struct ClusterWorld {
       let n = lane.run / ClusterNode.runs
       let found = after.lanes[lane]?.number ?? 0
       // Only a run that knows its commit can notice that it was lost.
-      guard nodes[n].isUp, nodes[n].run == lane.run, nodes[n][.log].committed > found else {
+      guard nodes[n].isUp, nodes[n].run == lane.run, nodes[n][.log].rules.committed > found else {
         continue
       }
       losers.append((n, lane.run, after.epoch))

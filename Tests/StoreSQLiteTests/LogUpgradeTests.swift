@@ -38,10 +38,14 @@ import Testing
         if number > 1 { message.parent = UUID128(high: 7, low: 1) }
         try database.run(
           """
-          INSERT INTO messages(shop, \(ShopMessage.columns), offset, key)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          INSERT INTO messages(shop, id, user, username, text, created_at, is_edited, parent,
+            offset, key) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
           """,
-          [.text(shop.text)] + message.values + [.integer(Int64(number)), .uuid(key(number))])
+          [
+            .text(shop.text), .uuid(message.id), .text(message.user), .text(message.username),
+            .text(message.text), .time(message.createdAt), .uuid(message.parent),
+            .integer(Int64(number)), .uuid(key(number)),
+          ])
         message.position = ShopPosition(epoch: "e-1", offset: number)
         if shop.text == "s" { messages.append(message) }
       }

@@ -1,20 +1,29 @@
 extension MovedTable {
-  /// ID, newest number, newest prompt, number up to which messages are lost, and time of the newest
-  /// connection.
+  /// The clients of sessions. `lost` is the number up to which messages are lost, `seen_at` the time of
+  /// the newest connection.
   package static let sessionClients = MovedTable(
-    "session clients", [.text, .integer, .integer, .integer, .integer])
-  /// The columns of a prompt, then those of its answer.
+    "session clients",
+    [
+      .text("id"), .integer("last_number"), .integer("last_prompt"), .integer("lost"),
+      .integer("seen_at"),
+    ])
+  /// The prompts with their answers.
   package static let sessionPrompts = MovedTable(
     "session prompts",
     [
-      .integer, .text, .text, .flag, .text, .integer, .text, .text, .text, .text, .integer, .flag,
-      .text, .integer, .flag, .text, .integer, .flag,
+      .integer("id"), .text("client"), .text("conversation"), .flag("is_new"), .text("key"),
+      .integer("number"), .text("text"), .text("directory"), .text("provider"), .text("system"),
+      .integer("at"), .flag("is_started"), .text("message"), .integer("message_number"),
+      .flag("is_success"), .text("answer"), .integer("answered_at"), .flag("is_taken"),
     ])
-  /// ID and signature.
-  package static let conversations = MovedTable("conversations", [.text, .text])
-  /// Conversation, place, ID, role, text and time.
+  package static let conversations = MovedTable(
+    "conversations", [.text("id"), .text("signature")])
   package static let sessionEntries = MovedTable(
-    "session entries", [.text, .integer, .text, .text, .text, .integer])
+    "session entries",
+    [
+      .text("conversation"), .integer("place"), .text("id"), .text("role"), .text("text"),
+      .integer("at"),
+    ])
 
   /// The tables of sessions.
   package static let sessionTables = [

@@ -2,25 +2,48 @@ package import HoldfastCore
 
 /// A table of the backend whose rows can be moved from one database to another.
 ///
-/// The columns and their order are the same for all databases. A text that a database stores as a
-/// number is a text here.
+/// The columns and their order are the same for all databases. From their names, each database makes
+/// the statements that read and write the rows.
 package struct MovedTable: Sendable, Hashable {
-  /// The type of a column.
-  package enum Kind: Sendable, Hashable {
-    case integer, flag, real, text, bytes, uuid
+  /// A column with its name in most databases.
+  package enum Column: Sendable, Hashable {
+    case integer(String)
+    /// An integer that is 0 or 1.
+    case flag(String)
+    case real(String)
+    case text(String)
+    /// A text in place of which the databases store a number.
+    case numbered(String)
+    case bytes(String)
+    case uuid(String)
+
+    package var name: String {
+      switch self {
+      case .integer(let name), .flag(let name), .real(let name), .text(let name),
+        .numbered(let name), .bytes(let name), .uuid(let name):
+        name
+      }
+    }
+
+    package var isNumbered: Bool { if case .numbered = self { true } else { false } }
   }
 
   /// The name of the table, for people.
   package let name: String
-  package let kinds: [Kind]
+  package let columns: [Column]
   /// Whether the table always has exactly one row, which replaces that of the other database.
   package let isSingle: Bool
   /// Whether a row may have megabytes.
   package let isLarge: Bool
 
-  package init(_ name: String, _ kinds: [Kind], isSingle: Bool = false, isLarge: Bool = false) {
-    (self.name, self.kinds, self.isSingle, self.isLarge) = (name, kinds, isSingle, isLarge)
+  package init(
+    _ name: String, _ columns: [Column], isSingle: Bool = false, isLarge: Bool = false
+  ) {
+    (self.name, self.columns, self.isSingle, self.isLarge) = (name, columns, isSingle, isLarge)
   }
+
+  /// The indices of the columns in place of which the databases store a number.
+  package var numbered: [Int] { columns.indices.filter { columns[$0].isNumbered } }
 }
 
 /// A value of a row. Flags are the integers 0 and 1.

@@ -1,10 +1,8 @@
 import HoldfastServerData
 
 extension MovedSQL {
-  private static let numbers = "SELECT number_sync_names($1)"
-
-  private static func columns(_ numbers: Int...) -> [(sql: String, column: Int)] {
-    numbers.map { (self.numbers, $0) }
+  private static func names(of table: MovedTable) -> [(sql: String, column: Int)] {
+    table.numbered.map { (NumberedTexts.names.naming, $0) }
   }
 
   /// The tables of synced samples.
@@ -13,34 +11,11 @@ extension MovedSQL {
       .syncEpoch, select: "SELECT epoch FROM sync_store",
       insert: "UPDATE sync_store SET epoch = ($1::bytea[])[1]"),
     samples, identities,
+    MovedSQL(.sampleTypes, in: "sync_types", .names, user: "owner", by: "user", "type"),
     MovedSQL(
-      .sampleTypes,
-      select: """
-        SELECT u.text, t.text, k.count, k.first, k.last, k.longest
-        FROM sync_types k JOIN sync_names u ON u.id = k.owner JOIN sync_names t ON t.id = k.type
-        ORDER BY u.text, t.text
-        """,
-      names: columns(0, 1),
-      insert: """
-        INSERT INTO sync_types(owner, type, count, first, last, longest)
-        SELECT sync_name(u), sync_name(t), count, first, last, longest
-        FROM unnest($1, $2, $3, $4, $5, $6) x(u, t, count, first, last, longest)
-        """),
-    MovedSQL(
-      .sampleSources,
-      select: """
-        SELECT u.text, t.text, n.text, s.count
-        FROM sync_sources s JOIN sync_names u ON u.id = s.owner
-        JOIN sync_names t ON t.id = s.type JOIN sync_names n ON n.id = s.source
-        ORDER BY u.text, t.text, n.text
-        """,
-      names: columns(0, 1, 2),
-      insert: """
-        INSERT INTO sync_sources(owner, type, source, count)
-        SELECT sync_name(u), sync_name(t), sync_name(n), count
-        FROM unnest($1, $2, $3, $4) x(u, t, n, count)
-        """),
-    stamps(.devices, in: "sync_devices"), stamps(.stamps, in: "sync_stamps"),
+      .sampleSources, in: "sync_sources", .names, user: "owner", by: "user", "type", "source"),
+    MovedSQL(.devices, in: "sync_devices", .names, user: "owner", by: "user", "device", "made"),
+    MovedSQL(.stamps, in: "sync_stamps", .names, user: "owner", by: "user", "device", "made"),
   ]
 
   private static let samples = MovedSQL(
@@ -59,7 +34,7 @@ extension MovedSQL {
       LEFT JOIN sync_names n ON n.id = s.unit LEFT JOIN sync_names x ON x.id = s.text
       ORDER BY k.user_text, k.type_text, s.start, s.key
       """,
-    names: columns(0, 1, 5, 6, 8),
+    names: names(of: .samples),
     insert: """
       INSERT INTO sync_samples(owner, type, start, key, hash, duration, source, unit, quantity, text,
         lasted, distance, energy, uuids, raw)
@@ -83,26 +58,10 @@ extension MovedSQL {
       LEFT JOIN sync_names t ON t.id = i.type
       ORDER BY u.text, i.uuid
       """,
-    names: columns(0, 2),
+    names: names(of: .identities),
     insert: """
       INSERT INTO sync_identities(owner, uuid, type, start, key, named)
       SELECT sync_name(u), uuid, sync_name(t), start, key, named
       FROM unnest($1, $2, $3, $4, $5, $6) x(u, uuid, t, start, key, named)
       """)
-
-  private static func stamps(_ moved: MovedTable, in table: String) -> MovedSQL {
-    MovedSQL(
-      moved,
-      select: """
-        SELECT u.text, d.text, s.made, s.counts
-        FROM \(table) s JOIN sync_names u ON u.id = s.owner JOIN sync_names d ON d.id = s.device
-        ORDER BY u.text, d.text, s.made
-        """,
-      names: columns(0, 1),
-      insert: """
-        INSERT INTO \(table)(owner, device, made, counts)
-        SELECT sync_name(u), sync_name(d), made, counts FROM unnest($1, $2, $3, $4)
-          x(u, d, made, counts)
-        """)
-  }
 }

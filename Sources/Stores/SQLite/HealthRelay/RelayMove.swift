@@ -32,21 +32,7 @@ extension RelayTables: MovableTables {
         "INSERT INTO grants(token, generation) SELECT ?1, ?8 WHERE ?8 IS NOT NULL",
         "INSERT INTO unsynced(token) SELECT ?1 WHERE ?9 = 0",
       ]),
-    MovedSQL(
-      .questions,
-      select: "SELECT id, phone, asker, question, deadline FROM questions ORDER BY number",
-      insert: """
-        INSERT INTO questions(id, phone, asker, question, deadline) VALUES (?1, ?2, ?3, ?4, ?5)
-        """),
-    MovedSQL(
-      .assistantSessions,
-      select: """
-        SELECT id, version, name, name_version, owner, bearer, elicits, shows
-        FROM assistant_sessions ORDER BY id
-        """,
-      insert: """
-        INSERT INTO assistant_sessions(id, version, name, name_version, owner, bearer, elicits,
-          shows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-        """),
+    MovedSQL(.questions, in: "questions", by: "number"),
+    MovedSQL(.assistantSessions, in: "assistant_sessions", by: "id"),
   ]
 }

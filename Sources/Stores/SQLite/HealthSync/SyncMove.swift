@@ -1,14 +1,12 @@
 import HoldfastServerData
 
 extension SyncTables: MovableTables {
-  private static let naming = "INSERT OR IGNORE INTO names(text) VALUES (?)"
-
   private static func name(_ parameter: Int) -> String {
-    "(SELECT id FROM names WHERE text = ?\(parameter))"
+    NumberedTexts.names.number(ofParameter: parameter)
   }
 
-  private static func columns(_ numbers: Int...) -> [(sql: String, column: Int)] {
-    numbers.map { (naming, $0) }
+  private static func names(of table: MovedTable) -> [(sql: String, column: Int)] {
+    table.numbered.map { (NumberedTexts.names.naming, $0) }
   }
 
   /// The users that a table names, ordered by their texts.
@@ -23,31 +21,10 @@ extension SyncTables: MovableTables {
     MovedSQL(
       .syncEpoch, select: "SELECT epoch FROM store", insert: "UPDATE store SET epoch = ?1"),
     movedSamples, movedIdentities,
-    MovedSQL(
-      .sampleTypes,
-      select: """
-        SELECT u.text, t.text, k.count, k.first, k.last, k.longest
-        FROM types k JOIN names u ON u.id = k.user JOIN names t ON t.id = k.type
-        ORDER BY u.text, t.text
-        """,
-      names: columns(0, 1),
-      insert: """
-        INSERT INTO types(user, type, count, first, last, longest)
-        VALUES (\(name(1)), \(name(2)), ?3, ?4, ?5, ?6)
-        """),
-    MovedSQL(
-      .sampleSources,
-      select: """
-        SELECT u.text, t.text, n.text, s.count
-        FROM sources s JOIN names u ON u.id = s.user JOIN names t ON t.id = s.type
-        JOIN names n ON n.id = s.source ORDER BY u.text, t.text, n.text
-        """,
-      names: columns(0, 1, 2),
-      insert: """
-        INSERT INTO sources(user, type, source, count)
-        VALUES (\(name(1)), \(name(2)), \(name(3)), ?4)
-        """),
-    stamps(.devices, in: "devices"), stamps(.stamps, in: "stamps"),
+    MovedSQL(.sampleTypes, in: "types", .names, by: "user", "type"),
+    MovedSQL(.sampleSources, in: "sources", .names, by: "user", "type", "source"),
+    MovedSQL(.devices, in: "devices", .names, by: "user", "device", "made"),
+    MovedSQL(.stamps, in: "stamps", .names, by: "user", "device", "made"),
   ]
 
   private static let movedSamples = MovedSQL(
@@ -63,7 +40,7 @@ extension SyncTables: MovableTables {
       CROSS JOIN names o ON o.id = s.source
       LEFT JOIN names n ON n.id = s.unit LEFT JOIN names x ON x.id = s.text
       """,
-    names: columns(0, 1, 5, 6, 8),
+    names: names(of: .samples),
     insert: """
       INSERT INTO samples(user, type, start, hash, duration, source, unit, quantity, text, lasted,
         distance, energy, uuids, raw)
@@ -80,26 +57,11 @@ extension SyncTables: MovableTables {
       FROM \(users(of: "identities")) CROSS JOIN identities i ON i.user = u.id
       LEFT JOIN samples s ON s.id = i.sample LEFT JOIN names t ON t.id = s.type
       """,
-    names: columns(0, 2),
+    names: names(of: .identities),
     insert: """
       INSERT INTO identities(user, uuid, sample, deleted)
       SELECT \(name(1)), ?2, (
         SELECT id FROM samples WHERE user = \(name(1)) AND type = \(name(3)) AND start = ?4
           AND hash >= ?5 AND substr(hash, 1, 16) = ?5), ?6
       """)
-
-  private static func stamps(_ moved: MovedTable, in table: String) -> MovedSQL {
-    MovedSQL(
-      moved,
-      select: """
-        SELECT u.text, d.text, s.made, s.counts
-        FROM \(table) s JOIN names u ON u.id = s.user JOIN names d ON d.id = s.device
-        ORDER BY u.text, d.text, s.made
-        """,
-      names: columns(0, 1),
-      insert: """
-        INSERT INTO \(table)(user, device, made, counts)
-        VALUES (\(name(1)), \(name(2)), ?3, ?4)
-        """)
-  }
 }

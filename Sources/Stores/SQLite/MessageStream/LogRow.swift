@@ -21,20 +21,18 @@ struct LogRow {
   let content: Content
 
   /// The columns in the order in which `init(_:shop:epoch:)` reads them.
-  static let columns = """
-    offset, changed, id, user, username, text, created_at, updated_at, is_edited, parent
-    """
+  static let columns = "\(ShopMessage.columns), offset, changed"
 
   init(_ row: Row, shop: ShopID, epoch: String) throws(StoreFailure) {
-    offset = try row.unsigned(0)
-    changed = try row.optionalInteger(1) == nil ? nil : row.unsigned(1)
-    guard let changed, try row.optionalText(5) == nil else {
+    offset = try row.unsigned(8)
+    changed = try row.optionalInteger(9) == nil ? nil : row.unsigned(9)
+    guard let changed, try row.optionalText(3) == nil else {
       content = .message(try Self.message(row, shop: shop, epoch: epoch))
       return
     }
     content = .deletion(
       ShopDeletion(
-        id: try row.uuid(2), shop: shop, position: ShopPosition(epoch: epoch, offset: offset),
+        id: try row.uuid(0), shop: shop, position: ShopPosition(epoch: epoch, offset: offset),
         changed: ShopPosition(epoch: epoch, offset: changed)))
   }
 
@@ -42,14 +40,10 @@ struct LogRow {
   static func message(
     _ row: Row, shop: ShopID, epoch: String
   ) throws(StoreFailure) -> ShopMessage {
-    var message = ShopMessage(
-      id: try row.uuid(2), shop: shop, user: try row.text(3),
-      username: try row.optionalText(4), text: try row.text(5), createdAt: try row.time(6),
-      updatedAt: try row.optionalTime(7), isEdited: try row.flag(8),
-      parent: try row.optionalUUID(9),
-      position: ShopPosition(epoch: epoch, offset: try row.unsigned(0)))
-    if try row.optionalInteger(1) != nil {
-      message.changed = ShopPosition(epoch: epoch, offset: try row.unsigned(1))
+    var message = try ShopMessage(row, shop: shop)
+    message.position = ShopPosition(epoch: epoch, offset: try row.unsigned(8))
+    if try row.optionalInteger(9) != nil {
+      message.changed = ShopPosition(epoch: epoch, offset: try row.unsigned(9))
     }
     return message
   }

@@ -299,25 +299,16 @@ package final class LogTables: Tables {
     _ entry: LogEntry, _ shop: LogShop, _ end: End
   ) throws(StoreFailure) -> Bool {
     let statement = try database.statement(Self.insertion)
-    let message = entry.message
     statement.bind(shop.number, at: 1)
     statement.bind(Int64(bitPattern: end.offset), at: 2)
     statement.bind(Int64(bitPattern: end.place), at: 3)
-    statement.bind(message.id, at: 4)
-    statement.bind(message.user, at: 5)
-    statement.bind(message.username, at: 6)
-    statement.bind(message.text, at: 7)
-    statement.bind(message.createdAt.nanoseconds, at: 8)
-    statement.bind(message.updatedAt?.nanoseconds, at: 9)
-    statement.bind(Int64(message.isEdited ? 1 : 0), at: 10)
-    statement.bind(message.parent, at: 11)
-    statement.bind(entry.key, at: 12)
+    statement.bind(entry.key, at: 4)
+    statement.bind(entry.message, from: 5)
     return try database.finish(statement) == 1
   }
 
   private static let insertion = """
-    INSERT INTO messages(shop, offset, place, id, user, username, text, created_at, updated_at,
-      is_edited, parent, key)
+    INSERT INTO messages(shop, offset, place, key, \(ShopMessage.columns))
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 

@@ -17,20 +17,26 @@ extension ShopMessage {
     created_at INTEGER NOT NULL, updated_at INTEGER, is_edited INTEGER NOT NULL, parent BLOB
     """
 
-  /// The values for `columns`, in the same order.
-  var values: [SQLValue] {
-    [
-      .uuid(id), .text(user), .text(username), .text(text), .time(createdAt), .time(updatedAt),
-      .integer(isEdited ? 1 : 0), .uuid(parent),
-    ]
-  }
-
   /// Reads the first eight columns of a row. The store itself reads the position.
   init(_ row: Row, shop: ShopID) throws(StoreFailure) {
     self.init(
       id: try row.uuid(0), shop: shop, user: try row.text(1), username: try row.optionalText(2),
       text: try row.text(3), createdAt: try row.time(4), updatedAt: try row.optionalTime(5),
       isEdited: try row.flag(6), parent: try row.optionalUUID(7))
+  }
+}
+
+extension Statement {
+  /// Binds the values for `ShopMessage.columns` to parameters in a row.
+  func bind(_ message: ShopMessage, from first: Int32) {
+    bind(message.id, at: first)
+    bind(message.user, at: first + 1)
+    bind(message.username, at: first + 2)
+    bind(message.text, at: first + 3)
+    bind(message.createdAt.nanoseconds, at: first + 4)
+    bind(message.updatedAt?.nanoseconds, at: first + 5)
+    bind(Int64(message.isEdited ? 1 : 0), at: first + 6)
+    bind(message.parent, at: first + 7)
   }
 }
 

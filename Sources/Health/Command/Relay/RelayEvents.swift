@@ -144,42 +144,12 @@ extension RelayReceipt {
   fileprivate func write(to writer: inout JSONWriter) {
     writer.entry("id", id.text)
     writer.entry("types", question.types)
-    writer.entry("start", question.start?.description)
-    writer.entry("end", question.end?.description)
+    writer.entry("start", question.bounds.start?.description)
+    writer.entry("end", question.bounds.end?.description)
     writer.entry("outcome", outcome.name)
     writer.entry("points", outcome.points)
     writer.entry("reason", outcome.reason)
     writer.entry("milliseconds", duration.nanoseconds / 1_000_000)
-  }
-}
-
-extension HealthQuestion {
-  /// The requested types; empty for a summary whose types the phone chooses, and for the list of
-  /// types.
-  var types: [String] {
-    switch self {
-    case .healthData(let query): [query.valueType.rawValue]
-    case .summary(let query): query.metrics.map(\.valueType.rawValue)
-    case .types: []
-    }
-  }
-
-  /// The start of the question's time range, or `nil` if it has none.
-  var start: HealthTime? {
-    switch self {
-    case .healthData(let query): query.start
-    case .summary(let query): query.start
-    case .types: nil
-    }
-  }
-
-  /// The end of the question's time range, or `nil` if it has none.
-  var end: HealthTime? {
-    switch self {
-    case .healthData(let query): query.end
-    case .summary(let query): query.end
-    case .types: nil
-    }
   }
 }
 

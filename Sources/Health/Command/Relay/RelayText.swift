@@ -68,7 +68,7 @@ enum RelayText {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
     let took = "\(receipt.duration.nanoseconds / 1_000_000) ms"
-    guard let start = receipt.question.start, let end = receipt.question.end else {
+    guard let start = receipt.question.bounds.start, let end = receipt.question.bounds.end else {
       return "list of types  \(outcome(receipt.outcome))  \(took)"
     }
     let span = "\(start) to \(end)".printable

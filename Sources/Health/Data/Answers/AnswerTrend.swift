@@ -3,23 +3,12 @@ import HoldfastCore
 extension HealthPointValue {
   /// The numbers of the value. A single number has no name, and a text has none.
   var numbers: [HealthNumber] {
-    let named: [(String, Double?)]
     switch self {
-    case .number(let number): named = [("", number)]
-    case .text: named = []
-    case .workout(let totals):
-      named = [
-        ("total_distance", totals.distance), ("total_energy_burned", totals.energy),
-        ("total_steps", totals.steps), ("session_count", Double(totals.sessions)),
-        ("duration_minutes", totals.duration), (HealthNumber.heartRate, totals.heartRate),
-      ]
-    case .nutrition(let totals):
-      named = [
-        ("calories", totals.calories), ("protein", totals.protein), ("carbs", totals.carbs),
-        ("fat", totals.fat),
-      ]
+    case .number(let number): [HealthNumber(name: "", value: number)]
+    case .text: []
+    case .workout(let totals): HealthNumber.known(totals.numbers.map { ($0.rawValue, $1) })
+    case .nutrition(let totals): HealthNumber.known(totals.numbers.map { ($0.rawValue, $1) })
     }
-    return HealthNumber.known(named)
   }
 }
 
@@ -29,27 +18,15 @@ extension SleepTimes {
 }
 
 extension HealthNumber {
-  fileprivate static let heartRate = "average_heart_rate"
-
   fileprivate static func known(_ named: [(String, Double?)]) -> [HealthNumber] {
     named.compactMap { name, number in number.map { HealthNumber(name: name, value: $0) } }
   }
 
-  /// Whether the number can be added. The heart rate during workouts cannot.
-  var isAdded: Bool { name != Self.heartRate }
+  /// Whether the number can be added.
+  var isAdded: Bool { PointNumber(rawValue: name)?.isAdded ?? true }
 
   /// The unit of a number that has a name of its own, or `nil` for other numbers.
-  fileprivate var unit: String? {
-    switch name {
-    case "total_distance": Dimension.length.unit
-    case "total_energy_burned", "calories": Dimension.energy.unit
-    case "total_steps", "session_count": Dimension.count.unit
-    case "duration_minutes": Dimension.time.unit
-    case Self.heartRate: Dimension.beats.unit
-    case "protein", "carbs", "fat": Dimension.gram.unit
-    case _: nil
-    }
-  }
+  fileprivate var unit: String? { PointNumber(rawValue: name)?.unit }
 }
 
 extension HealthKind {

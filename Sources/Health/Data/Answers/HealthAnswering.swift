@@ -197,13 +197,9 @@ extension AnswerLimits {
   /// Returns the limits of the answer to a question. The question can lower the maximum size.
   fileprivate func fitting(_ question: HealthQuestion) -> AnswerLimits {
     var limits = self
-    let asked: Int? =
-      switch question {
-      case .healthData(let query): query.maxBytes
-      case .summary(let query): query.maxBytes
-      case .types: limits.maxBytes
-      }
-    limits.maxBytes = min(maxBytes, asked ?? AnswerLimits.usualBytes)
+    // The list of the types is never cut.
+    let usual = question == .types ? maxBytes : AnswerLimits.usualBytes
+    limits.maxBytes = min(maxBytes, question.bounds.maxBytes ?? usual)
     return limits
   }
 }

@@ -186,26 +186,24 @@ extension HealthPointValue {
   private static let mostSessions: Double = 0x1p53
 
   private init(object: [UInt8]) throws(FieldFault) {
-    let nutrients = ["calories", "protein", "carbs", "fat"]
-    let totals = [
-      "total_distance", "total_energy_burned", "total_steps", "session_count",
-      "duration_minutes", "average_heart_rate",
-    ]
-    let fields = JSONFields(object, keeping: ["workout_type"] + nutrients + totals)
-    func number(_ name: String) throws(FieldFault) -> Double? { try fields.optionalDouble(name) }
+    let fields = JSONFields(
+      object, keeping: ["workout_type"] + PointNumber.allCases.map(\.rawValue))
+    func number(_ name: PointNumber) throws(FieldFault) -> Double? {
+      try fields.optionalDouble(name.rawValue)
+    }
     if let type = try fields.optionalString("workout_type") {
       self = .workout(
         WorkoutTotals(
-          type: type, distance: try number(totals[0]), energy: try number(totals[1]),
-          steps: try number(totals[2]),
+          type: type, distance: try number(.distance), energy: try number(.energy),
+          steps: try number(.steps),
           sessions: Int(
-            clamping: Int64(max(0, min(try number(totals[3]) ?? 0, Self.mostSessions)))),
-          duration: try number(totals[4]), heartRate: try number(totals[5])))
+            clamping: Int64(max(0, min(try number(.sessions) ?? 0, Self.mostSessions)))),
+          duration: try number(.duration), heartRate: try number(.heartRate)))
     } else {
       self = .nutrition(
         NutritionTotals(
-          calories: try number(nutrients[0]), protein: try number(nutrients[1]),
-          carbs: try number(nutrients[2]), fat: try number(nutrients[3])))
+          calories: try number(.calories), protein: try number(.protein),
+          carbs: try number(.carbs), fat: try number(.fat)))
     }
   }
 }
@@ -230,6 +228,10 @@ extension JSONWriter {
     endObject()
   }
 
+  private mutating func number(_ name: PointNumber, _ number: Double?) {
+    writeNumber(name.rawValue, number)
+  }
+
   mutating func value(_ value: HealthPointValue) {
     switch value {
     case .number(let number): return writeNumber(number)
@@ -237,20 +239,17 @@ extension JSONWriter {
     case .workout(let totals):
       beginObject()
       entry("workout_type", totals.type)
-      writeNumber("total_distance", totals.distance)
-      writeNumber("total_energy_burned", totals.energy)
-      writeNumber("total_steps", totals.steps)
-      entry("session_count", totals.sessions)
+      number(.distance, totals.distance)
+      number(.energy, totals.energy)
+      number(.steps, totals.steps)
+      entry(PointNumber.sessions.rawValue, totals.sessions)
       if totals.distance != nil { entry("distance_unit", Dimension.length.unit) }
       if totals.energy != nil { entry("energy_unit", Dimension.energy.unit) }
-      if let minutes = totals.duration { writeNumber("duration_minutes", minutes) }
-      if let rate = totals.heartRate { writeNumber("average_heart_rate", rate) }
+      if let minutes = totals.duration { number(.duration, minutes) }
+      if let rate = totals.heartRate { number(.heartRate, rate) }
     case .nutrition(let totals):
       beginObject()
-      writeNumber("calories", totals.calories)
-      writeNumber("protein", totals.protein)
-      writeNumber("carbs", totals.carbs)
-      writeNumber("fat", totals.fat)
+      for (name, total) in totals.numbers { number(name, total) }
       entry("energy_unit", Dimension.energy.unit)
       entry("mass_unit", "gram")
     }

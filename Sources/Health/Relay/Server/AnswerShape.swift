@@ -23,8 +23,6 @@ extension HealthObject {
 
 /// A check of an answer's members, which stores the first fault that it finds.
 private struct AnswerShape {
-  private enum Element { case point, result, type }
-
   let kind: HealthQuestion.Kind
   private(set) var fault: String?
   private var count: Int64?
@@ -49,9 +47,9 @@ private struct AnswerShape {
       case _ where isNull: try reader.skipValue()
       case "success" where try reader.peek() == .bool: hasSucceeded = try reader.bool()
       case "count": try readCount(&reader)
-      case listName:
+      case kind.words.data:
         isWhole = true
-        let found = try elements(name, &reader, element)
+        let found = try elements(name, &reader)
         if kind != .summary { points = found }
       case "columns" where kind == .healthData:
         columns = try texts(&reader)
@@ -68,24 +66,7 @@ private struct AnswerShape {
       note("count is \(count), but there are \(points) points")
     }
     if rowLength != nil, rowLength != columns { note("a row has not a value for each column") }
-    if hasSucceeded, !isWhole { note("it has no \(listName)") }
-  }
-
-  /// The name of the member that contains the requested data.
-  private var listName: String {
-    switch kind {
-    case .healthData: "health_data"
-    case .summary: "results"
-    case .types: "types"
-    }
-  }
-
-  private var element: Element {
-    switch kind {
-    case .healthData: .point
-    case .summary: .result
-    case .types: .type
-    }
+    if hasSucceeded, !isWhole { note("it has no \(kind.words.data)") }
   }
 
   private mutating func readCount(_ reader: inout JSONReader) throws(JSONError) {
@@ -194,7 +175,7 @@ private struct AnswerShape {
 
   /// Reads a list of objects and returns their number.
   private mutating func elements(
-    _ name: String, _ reader: inout JSONReader, _ element: Element
+    _ name: String, _ reader: inout JSONReader
   ) throws(JSONError) -> Int64? {
     guard try reader.peek() == .array else {
       try reader.skipValue()
@@ -210,10 +191,10 @@ private struct AnswerShape {
         try reader.skipValue()
         continue
       }
-      switch element {
-      case .point: try point(&reader)
-      case .result: try result(&reader)
-      case .type: try type(&reader)
+      switch kind {
+      case .healthData: try point(&reader)
+      case .summary: try result(&reader)
+      case .types: try type(&reader)
       }
     }
     return count

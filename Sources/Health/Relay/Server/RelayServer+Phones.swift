@@ -444,12 +444,9 @@ extension RelayServer {
   mutating func said(_ connection: ConnectionID, _ message: PhoneMessage) {
     guard let phone = speaker(on: connection) else { return metrics.mismatches += 1 }
     switch message {
-    case .healthData(let id, let object):
-      deliver(object, as: .healthData, to: questions.given(id, to: phone), on: connection)
-    case .summary(let id, let object):
-      deliver(object, as: .summary, to: questions.given(id, to: phone), on: connection)
-    case .types(let id, let object):
-      deliver(object, as: .types, to: questions.given(id, to: phone), on: connection)
+    case .healthData, .summary, .types:
+      guard let (kind, id, object) = message.answer else { return }
+      deliver(object, as: kind, to: questions.given(id, to: phone), on: connection)
     case .part(let id, let part):
       guard let question = questions.given(id, to: phone) else { return mismatch(on: connection) }
       do throws(AnswerFault) {
@@ -641,9 +638,9 @@ extension RelayServer {
     _ message: PhoneMessage, _ question: QuestionID
   ) throws(AnswerFault) {
     switch message {
-    case .healthData(_, let object): try answer(object, as: .healthData, question)
-    case .summary(_, let object): try answer(object, as: .summary, question)
-    case .types(_, let object): try answer(object, as: .types, question)
+    case .healthData, .summary, .types:
+      guard let (kind, _, object) = message.answer else { return }
+      try answer(object, as: kind, question)
     case .part(_, let part): try gather(part, of: question)
     case .failure(_, let reason):
       finish(question, .data(.failure(Self.text(reason))), byPhone: true)

@@ -14,7 +14,7 @@ extension BackendMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
     let fields = JSONFields(bytes, keeping: ["type", "payload"] + codeNames + JSONFields.idNames)
     let type = try? fields.optionalString("type")
-    let kind = type.flatMap(HealthQuestion.Kind.init(requestType:))
+    let kind = type.flatMap { HealthQuestion.Kind(\.request, $0) }
     let id = try RelayWireError.about(nil, kind) { () throws(FieldFault) in
       try fields.requestID()
     }
@@ -45,7 +45,7 @@ extension BackendMessage {
       writer.string(Self.connectionCodeType)
       code.write(to: &writer)
     case .question(let id, let question):
-      writer.string(question.kind.requestType)
+      writer.string(question.kind.words.request)
       writer.entry("request_id", id.text)
       writer.key("payload")
       writer.raw(question.payload)
@@ -70,25 +70,6 @@ extension BackendMessage {
     "code", "word", "message", "expires_in", "resume_token", "resumed", "accepts_parts",
     "new_assistants",
   ]
-}
-
-extension HealthQuestion.Kind {
-  /// The type of the message that contains the question.
-  package var requestType: String {
-    switch self {
-    case .healthData: "health_data_request"
-    case .summary: "summary_request"
-    case .types: "health_types_request"
-    }
-  }
-
-  /// Creates the kind of question in a message of this type. Returns `nil` for any other type.
-  package init?(requestType: String) {
-    guard let kind = Self.allCases.first(where: { $0.requestType == requestType }) else {
-      return nil
-    }
-    self = kind
-  }
 }
 
 extension ConnectionCode {

@@ -15,9 +15,9 @@ extension HealthPart {
 
   init(_ fields: JSONFields) throws(FieldFault) {
     guard let name = try fields.optionalString("kind") else { throw .missing(field: "kind") }
-    let kinds = HealthQuestion.Kind.allCases
-    guard let kind = kinds.first(where: { $0.objectName == name }) else {
-      throw .unknownValue(field: "kind", known: kinds.map(\.objectName))
+    guard let kind = HealthQuestion.Kind(\.object, name) else {
+      throw .unknownValue(
+        field: "kind", known: HealthQuestion.Kind.allCases.map(\.words.object))
     }
     let count = try fields.int("count", in: 1...Self.maxCount)
     self.init(
@@ -26,7 +26,7 @@ extension HealthPart {
   }
 
   func writeMembers(to writer: inout JSONWriter) {
-    writer.entry("kind", kind.objectName)
+    writer.entry("kind", kind.words.object)
     writer.entry("index", index)
     writer.entry("count", count)
     writer.entry("text", text)

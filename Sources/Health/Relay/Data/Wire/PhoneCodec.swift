@@ -15,7 +15,7 @@ extension PhoneMessage {
   ) throws(RelayWireError) -> PhoneMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
     let fields = JSONFields(bytes, keeping: names)
-    let kind = (try? fields.optionalString("type")).flatMap(HealthQuestion.Kind.init(replyType:))
+    let kind = (try? fields.optionalString("type")).flatMap { HealthQuestion.Kind(\.reply, $0) }
     let id = try RelayWireError.about(nil, kind) { () throws(FieldFault) in
       try fields.requestID()
     }
@@ -38,12 +38,7 @@ extension PhoneMessage {
     let type = try fields.string("type", atMost: BackendMessage.maxTypeBytes)
     if let kind {
       guard let id else { throw .missing(field: "id") }
-      let object = try HealthObject(reading: fields.object(kind.objectName))
-      switch kind {
-      case .healthData: return .healthData(id, object)
-      case .summary: return .summary(id, object)
-      case .types: return .types(id, object)
-      }
+      return answer(kind, id, try HealthObject(reading: fields.object(kind.words.object)))
     }
     guard type == partType else { return .unknown(type: type, id: id) }
     guard let id else { throw .missing(field: "id") }
@@ -61,9 +56,11 @@ extension PhoneMessage {
 
   func writeMembers(to writer: inout JSONWriter) {
     switch self {
-    case .healthData(let id, let object): writer.answer(id, .healthData, object)
-    case .summary(let id, let object): writer.answer(id, .summary, object)
-    case .types(let id, let object): writer.answer(id, .types, object)
+    case .healthData, .summary, .types:
+      guard let answer else { return }
+      writer.head(answer.kind.words.reply, answer.id)
+      writer.key(answer.kind.words.object)
+      writer.raw(answer.object.bytes)
     case .part(let id, let part):
       writer.head(Self.partType, id)
       part.writeMembers(to: &writer)
@@ -77,15 +74,15 @@ extension PhoneMessage {
   /// The id of the request that the message answers, if there is one.
   public var id: RelayRequestID? {
     switch self {
-    case .healthData(let id, _), .summary(let id, _), .types(let id, _), .part(let id, _): id
+    case .healthData, .summary, .types: answer?.id
+    case .part(let id, _): id
     case .failure(let id, _), .unknown(_, let id): id
     }
   }
 
   private var capacity: Int {
     switch self {
-    case .healthData(_, let object), .summary(_, let object), .types(_, let object):
-      object.bytes.count + 200
+    case .healthData, .summary, .types: (answer?.object.bytes.count ?? 0) + 200
     case .part(_, let part): part.text.utf8.count * 5 / 4 + 200
     case .failure, .unknown: 300
     }
@@ -93,12 +90,22 @@ extension PhoneMessage {
 
   static let partType = "answer_part"
   private static let names =
-    ["type", "success", "error_message"] + HealthQuestion.Kind.allCases.map(\.objectName)
+    ["type", "success", "error_message"] + HealthQuestion.Kind.allCases.map(\.words.object)
     + HealthPart.names
     + JSONFields.idNames
 }
 
 extension PhoneMessage {
+  /// The complete answer to a question; `nil` for any other message.
+  package var answer: (kind: HealthQuestion.Kind, id: RelayRequestID, object: HealthObject)? {
+    switch self {
+    case .healthData(let id, let object): (.healthData, id, object)
+    case .summary(let id, let object): (.summary, id, object)
+    case .types(let id, let object): (.types, id, object)
+    case .part, .failure, .unknown: nil
+    }
+  }
+
   /// Returns the answer to a question of this kind.
   public static func answer(
     _ kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
@@ -120,33 +127,6 @@ extension PhoneMessage {
   }
 }
 
-extension HealthQuestion.Kind {
-  /// The type of the message that contains the answer.
-  package var replyType: String {
-    switch self {
-    case .healthData: "health_data_response"
-    case .summary: "summary_response"
-    case .types: "health_types_response"
-    }
-  }
-
-  /// Creates the kind of question that a message of this type answers. Returns `nil` for any other
-  /// type.
-  package init?(replyType: String) {
-    guard let kind = Self.allCases.first(where: { $0.replyType == replyType }) else { return nil }
-    self = kind
-  }
-
-  /// The name of the member that contains the answer.
-  package var objectName: String {
-    switch self {
-    case .healthData: "health_data"
-    case .summary: "summary_data"
-    case .types: "health_types"
-    }
-  }
-}
-
 extension JSONWriter {
   fileprivate mutating func head(_ type: String?, _ id: RelayRequestID?) {
     if let type {
@@ -155,14 +135,6 @@ extension JSONWriter {
     if let id {
       entry("id", id.text)
     }
-  }
-
-  fileprivate mutating func answer(
-    _ id: RelayRequestID, _ kind: HealthQuestion.Kind, _ object: HealthObject
-  ) {
-    head(kind.replyType, id)
-    key(kind.objectName)
-    raw(object.bytes)
   }
 }
 

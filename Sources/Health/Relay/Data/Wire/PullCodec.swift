@@ -52,10 +52,10 @@ extension LeasedQuestions {
     let lease = try fields.string("lease", atMost: LeasedResult.maxLeaseBytes)
     guard let id = try fields.requestID() else { throw .missing(field: "request_id") }
     let type = try? fields.optionalString("type")
-    let kind = type.flatMap(HealthQuestion.Kind.init(requestType:))
+    let kind = type.flatMap { HealthQuestion.Kind(\.request, $0) }
     do throws(FieldFault) {
       guard let kind else {
-        let known = HealthQuestion.Kind.allCases.map(\.requestType)
+        let known = HealthQuestion.Kind.allCases.map(\.words.request)
         throw .unknownValue(field: "type", known: known)
       }
       let question = try HealthQuestion.read(kind, payload: fields.object("payload"))
@@ -75,7 +75,7 @@ extension LeasedQuestions {
     for leased in questions {
       writer.beginObject()
       writer.entry("request_id", leased.id.text)
-      writer.entry("type", leased.question.kind.requestType)
+      writer.entry("type", leased.question.kind.words.request)
       writer.key("payload")
       writer.raw(leased.question.payload)
       writer.entry("lease", leased.lease)

@@ -98,7 +98,7 @@ struct ImageStage {
 
   /// Ends the newest work.
   mutating func done(_ outcome: ImageOutcome) -> [ImageServer.Effect] {
-    feed(.done(StoreToken(server.lastToken), outcome))
+    feed(.done(server.work.newest, outcome))
   }
 
   /// Downloads or deletes an image.

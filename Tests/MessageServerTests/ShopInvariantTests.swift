@@ -40,7 +40,10 @@ import Testing
       "shop sockets: a user's count is that of waiting and open sockets",
       { $0.sockets.add(id, of: member, until: .second(60)) }
     ),
-    ("shop: each accepted socket has an alarm", { $0.alarms.clear(id) }),
+    (
+      "shop sockets: each accepted socket has an alarm",
+      { _ = $0.sockets.takeAlarm(dueAt: .second(3_600)) }
+    ),
     ("shop: a socket is in the room of its shop", { $0.rooms = [:] }),
     (
       "shop: the sockets of a room are in order",
@@ -59,7 +62,7 @@ import Testing
       "shop: sockets with events are sockets of the room",
       { $0.rooms[Stage.shop]?.eventSubscribers = [ConnectionID(2)] }
     ),
-    ("shop: a request waits for the store or its turn", { $0.questions = [:] }),
+    ("shop: a request waits for the store or its turn", { $0.questions.removeAll() }),
   ]
 
   @Test func `detects each broken invariant`() {

@@ -165,13 +165,13 @@ import Testing
     for number in 0..<UInt64(Uploads.mostOfUser) {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(100 + number, SyncStage.creation([1], name: name(number)))
-      _ = stage.done(stage.server.lastToken, .written(1))
+      _ = stage.done(stage.server.work.newest.number, .written(1))
     }
     var call = SyncStage.creation()
     let effects = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     #expect(effects.first == .upload(.forget(name(0))))
     call.body = [1]
-    let token = StoreToken(stage.server.lastToken + 1)
+    let token = StoreToken(stage.server.work.newest.number + 1)
     #expect(
       stage.ask(1, call)
         == [.upload(.write(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1]))])
@@ -191,11 +191,11 @@ import Testing
     for number in 0..<count {
       calls[Int(number)].body = [1]
       _ = stage.feed(.cut(RequestID(100 + number), calls[Int(number)]))
-      _ = stage.done(stage.server.lastToken, .written(1))
+      _ = stage.done(stage.server.work.newest.number, .written(1))
     }
     let effects = stage.ask(1, SyncStage.creation([1]))
     let forgotten = (0...2).map { SyncServer.Effect.upload(.forget(UUID128(high: 9, low: $0))) }
-    let token = StoreToken(stage.server.lastToken)
+    let token = stage.server.work.newest
     #expect(
       effects == forgotten + [
         .upload(.write(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1]))

@@ -311,8 +311,8 @@ extension SyncAnswer {
 
   private static let plants: [PlantedFault<SyncServer>] = [
     ("server frame: no effect is pending between two inputs", { $0.frame.emit(.finished) }),
-    ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
-    ("sync: only requests whose work goes on wait", { $0.work = [:] }),
+    ("sync: the work under way is bounded", { _ = $0.work.ask(RequestID(9)) }),
+    ("sync: only requests whose work goes on wait", { $0.work.removeAll() }),
     (
       "sync: a drain ends when nothing is left to wait for",
       { server in
@@ -320,8 +320,13 @@ extension SyncAnswer {
         server.frame.finish()
       }
     ),
-    ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
-    ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
+    (
+      "sync: a request waits for its own work",
+      { server in
+        server.work.removeAll()
+        _ = server.work.ask(RequestID(9))
+      }
+    ),
     (
       "uploads: the uploads that are kept are bounded",
       { for low in 1...257 { $0.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload } }

@@ -17,7 +17,7 @@ extension SyncStage {
     _ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current
   ) {
     _ = ask(100, Self.creation([UInt8](repeating: 7, count: count), length: length, dialect))
-    _ = done(server.lastToken, .written(count))
+    _ = done(server.work.newest.number, .written(count))
   }
 
   /// Returns a harness with an upload that holds `count` bytes.
@@ -323,7 +323,7 @@ extension SyncAnswer {
     for number in 0..<16 {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(UInt64(number), SyncStage.creation([1], name: name(number)))
-      _ = stage.done(stage.server.lastToken, .written(1))
+      _ = stage.done(stage.server.work.newest.number, .written(1))
     }
     #expect(stage.server.uploads.all.count == 16)
     let next = stage.ask(99, SyncStage.creation([1], name: name(99)))

@@ -30,8 +30,7 @@ public struct MCPServer: ServerRules {
   var batches = Batches()
   var metrics = MCPMetrics()
   /// The responses that wait until their sessions are stored.
-  private(set) var storing: [StoreToken: Storing] = [:]
-  private var lastStoreToken: UInt64 = 0
+  private(set) var storing = StoreQuestions<Storing>()
   /// The times at which keep-alives or progress events are due.
   var beats = AlarmQueue<RequestID>()
 
@@ -180,17 +179,12 @@ public struct MCPServer: ServerRules {
   var isDraining: Bool { frame.isFinished }
 
   func isStoring(_ request: RequestID) -> Bool {
-    storing.values.contains { $0.request == request }
-  }
-
-  private mutating func nextStoreToken() -> StoreToken {
-    lastStoreToken += 1
-    return StoreToken(lastStoreToken)
+    storing.all.contains { $0.request == request }
   }
 
   /// Sends the response that has waited for a change.
   private mutating func stored(_ token: StoreToken, _ failure: StoreFailure?) {
-    guard let kept = storing.removeValue(forKey: token) else { return }
+    guard let kept = storing.take(token) else { return }
     switch kept.response {
     case .reply(let reply): answer(kept.request, reply)
     case .result(let form, let result, let refusal, let isStreaming):
@@ -213,7 +207,7 @@ public struct MCPServer: ServerRules {
   private mutating func takeEffects() -> [Effect] {
     let ended = sessions.takeEnded() + conversations.takeEnded()
     // Nothing waits for a removal. If it fails, the session is removed after a restart.
-    if !ended.isEmpty { frame.emit(.store(nextStoreToken(), ended.map { .endSession($0) })) }
+    if !ended.isEmpty { frame.emit(.store(storing.number(), ended.map { .endSession($0) })) }
     var found = gatherBatches(frame.takeEffects())
     nameOrigins(in: &found)
     metrics.counted(found)
@@ -290,9 +284,7 @@ extension MCPServer {
 
   /// Stores changes. The response waits for them.
   private mutating func store(_ changes: [RelayChange], then response: Storing) {
-    let token = nextStoreToken()
-    storing[token] = response
-    frame.emit(.store(token, changes))
+    frame.emit(.store(storing.ask(response), changes))
   }
 
   /// Returns the session or the conversation of a call, if it has to be stored. Those of clients
@@ -356,7 +348,7 @@ extension MCPServer {
 
   /// Abandons the call of a client that disconnected.
   mutating func abandon(_ request: RequestID) {
-    if isStoring { storing = storing.filter { $0.value.request != request } }
+    if isStoring { storing.keep { $0.request != request } }
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.name)
     frame.emit(.abandon(request))

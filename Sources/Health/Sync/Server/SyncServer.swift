@@ -73,8 +73,7 @@ public struct SyncServer: ServerRules {
   package var frame: ServerFrame<Effect>
   var requests: [RequestID: Pending] = [:]
   /// The requests with work under way, including those whose clients disconnected.
-  var work: [StoreToken: RequestID] = [:]
-  var lastToken: UInt64 = 0
+  var work = StoreQuestions<RequestID>()
   /// The reason for the last store failure, or `nil` after a success.
   var storeFailure: StoreFailure?
   /// The time of the next check of a store that failed.
@@ -127,13 +126,13 @@ public struct SyncServer: ServerRules {
     if frame.givesUp {
       let late = SyncAnswer.error(503, "Stopped", retryAfter: policy.busyRetry)
       for id in requests.keys.sorted() { answer(id, late) }
-      work = [:]
+      work.removeAll()
       uploads.stop()
     }
     expireUploads()
     if frame.isServing, let due = checksAt, due <= now {
       checksAt = nil
-      let token = nextToken()
+      let token = work.number()
       checking = token
       frame.emit(.check(token))
     }
@@ -186,9 +185,7 @@ extension SyncServer {
       "sync: a drain ends when nothing is left to wait for")
     guard check.isThorough else { return }
     check.require(
-      work.keys.allSatisfy { $0.number <= lastToken }, "sync: each piece of work was numbered")
-    check.require(
-      Set(work.values).union(uploads.waiting).isSuperset(of: requests.keys),
+      Set(work.all).union(uploads.waiting).isSuperset(of: requests.keys),
       "sync: a request waits for its own work")
   }
 }
@@ -304,16 +301,7 @@ extension SyncServer {
   }
 
   /// Assigns a token to the work of a request.
-  package mutating func begin(_ id: RequestID) -> StoreToken {
-    let token = nextToken()
-    work[token] = id
-    return token
-  }
-
-  private mutating func nextToken() -> StoreToken {
-    lastToken += 1
-    return StoreToken(lastToken)
-  }
+  package mutating func begin(_ id: RequestID) -> StoreToken { work.ask(id) }
 
   /// Answers the request whose work has ended.
   mutating func done(_ token: StoreToken, _ outcome: SyncOutcome) {
@@ -321,7 +309,7 @@ extension SyncServer {
       checking = nil
       return checked(outcome)
     }
-    guard let id = work.removeValue(forKey: token) else { return }
+    guard let id = work.take(token) else { return }
     if let purpose = uploads.end(token) { return uploaded(id, purpose, outcome) }
     conclude(id, outcome)
   }

@@ -200,8 +200,7 @@ extension ImageServer {
   }
 
   private mutating func open(_ download: Download, _ call: ImageCall) {
-    let token = begin(download.request)
-    downloads[token] = download
+    let token = work.ask(Work(request: download.request, download: download))
     frame.emit(.open(token, download.image, call.method == "HEAD" ? 0..<0 : download.range))
   }
 }

@@ -8,21 +8,19 @@ import HoldfastUploads
 extension ImageServer {
   /// Handles the end of work.
   mutating func done(_ token: StoreToken, _ outcome: ImageOutcome) {
-    if token == cleaning {
-      cleaning = nil
-      return cleaned(outcome)
-    }
-    guard let id = work.removeValue(forKey: token) else { return }
-    let download = downloads.removeValue(forKey: token)
+    if cleaning.end(token) { return cleaned(outcome) }
+    guard let work = work.take(token) else { return }
+    let id = work.request
     if let purpose = uploads.end(token) { return uploaded(id, purpose, outcome) }
     switch outcome {
     case .stored(let image): stored(id, image)
     case .unknownType: answer(id, .unknownType)
     case .tooMany(let wait): tooMany(id, wait)
     case .found(let image): found(id, image)
-    case .content(let content): if let download { opened(download, content) }
+    case .content(let content): if let download = work.download { opened(download, content) }
     case .deleted:
-      (storeFailure, metrics.deleted) = (nil, metrics.deleted + 1)
+      cleaning.succeed()
+      metrics.deleted += 1
       answer(id, .json("Image deleted successfully".noteBytes))
     case .failed(let failure), .unfinished(_, let failure): fail(id, failure)
     case .written, .cleaned: break  // results of other work
@@ -32,23 +30,20 @@ extension ImageServer {
   /// Handles the end of a removal of old images, which also checks that images can be written.
   private mutating func cleaned(_ outcome: ImageOutcome) {
     if case .failed(let failure) = outcome { return failed(failure) }
-    // The check does not read all images and all of the log.
-    if case .corrupt? = storeFailure { return }
-    storeFailure = nil
+    cleaning.clean()
   }
 
   /// Records a failure of the store. The store is tried again soon, because a backend that reports
   /// a failure may receive no more images.
   private mutating func failed(_ failure: StoreFailure) {
-    storeFailure = failure
-    cleansAt = min(cleansAt, now.advanced(by: policy.busyRetry))
+    cleaning.fail(failure, retryAt: now.advanced(by: policy.busyRetry))
   }
 
   /// Handles the end of work for an upload.
   private mutating func uploaded(_ id: RequestID, _ work: Uploads.Work, _ outcome: ImageOutcome) {
     switch outcome {
     case .written(let offset) where !work.isLast:
-      storeFailure = nil
+      cleaning.succeed()
       wrote(id, work, upTo: offset)
     case .stored(let image) where work.isLast:
       requests[id]?.completes = work.dialect
@@ -76,7 +71,7 @@ extension ImageServer {
   private mutating func stored(
     _ id: RequestID, _ image: StoredImage, by work: Uploads.Work? = nil
   ) {
-    storeFailure = nil
+    cleaning.succeed()
     metrics.stored += 1
     metrics.storedBytes += UInt64(image.size)
     let origin = requests[id]?.call.origin ?? ""
@@ -128,7 +123,7 @@ extension ImageServer {
   /// Refuses an image until the oldest unclaimed one has expired and was removed.
   private mutating func tooMany(_ id: RequestID, _ wait: Duration) {
     // An image is removed when it is older than the limit.
-    cleansAt = min(cleansAt, now.advanced(by: wait + .milliseconds(1)))
+    cleaning.plan(at: now.advanced(by: wait + .milliseconds(1)))
     answer(
       id,
       .error(

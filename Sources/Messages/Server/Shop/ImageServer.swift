@@ -71,6 +71,13 @@ public struct ImageServer: ServerRules {
     var completes: UploadDialect?
   }
 
+  /// Work under way for a request.
+  struct Work: Sendable {
+    var request: RequestID
+    /// The download whose file is being opened, if that is the work.
+    var download: Download?
+  }
+
   /// A download that waits for the file of its image.
   struct Download: Sendable {
     var request: RequestID
@@ -91,20 +98,12 @@ public struct ImageServer: ServerRules {
   package var frame: ServerFrame<Effect>
   var requests: [RequestID: Pending] = [:]
   /// The requests with work under way, including those whose clients disconnected.
-  var work: [StoreToken: RequestID] = [:]
-  /// The downloads whose files are being opened.
-  var downloads: [StoreToken: Download] = [:]
-  /// The removal of old images under way, if there is one.
-  var cleaning: StoreToken?
-  var lastToken: UInt64 = 0
+  var work = StoreQuestions<Work>()
+  var cleaning: ImageCleaning
   var removed: Set<Membership> = []
   var rate: TokenBuckets
   package var uploads = Uploads()
   var metrics = ImageMetrics()
-  /// The reason for the last store failure, or `nil` after a success.
-  var storeFailure: StoreFailure?
-  /// The time of the next removal of old images.
-  var cleansAt: Instant
 
   /// Creates a server that starts at `now`.
   public init(
@@ -116,7 +115,7 @@ public struct ImageServer: ServerRules {
     rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
     self.removed = Set(removed)
-    cleansAt = now
+    cleaning = ImageCleaning(at: now)
   }
 
   /// Handles one input and returns the resulting effects, in order.
@@ -150,14 +149,15 @@ public struct ImageServer: ServerRules {
     if frame.givesUp {
       let late = ImageAnswer.error(503, "the server stopped", retryAfter: policy.busyRetry)
       for id in requests.keys.sorted() { answer(id, late) }
-      (work, downloads, cleaning) = ([:], [:], nil)
+      work.removeAll()
+      cleaning.stop()
       uploads.stop()
     }
     expireUploads()
-    if frame.isServing, cleaning == nil, now >= cleansAt {
-      cleansAt = now.advanced(by: Self.cleaningInterval)
-      let token = nextToken()
-      cleaning = token
+    if frame.isServing,
+      let token = cleaning.begin(
+        at: now, interval: Self.cleaningInterval, { work.number() })
+    {
       frame.emit(.clean(token, age: Self.unclaimedAge))
     }
     return conclude()
@@ -165,13 +165,13 @@ public struct ImageServer: ServerRules {
 
   /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
-    let cleansNext = frame.isServing && cleaning == nil ? cleansAt : nil
+    let cleansNext = frame.isServing ? cleaning.deadline : nil
     return [frame.mode.deadline, uploads.deadline, cleansNext].compactMap(\.self).min()
   }
 
   /// Ends a drain once no request and no work is pending, and returns the effects.
   private mutating func conclude() -> [Effect] {
-    if requests.isEmpty, work.isEmpty, cleaning == nil, uploads.announced.isEmpty {
+    if requests.isEmpty, work.isEmpty, !cleaning.isUnderWay, uploads.announced.isEmpty {
       frame.finish(with: .finished)
     }
     return frame.takeEffects()
@@ -186,7 +186,7 @@ public struct ImageServer: ServerRules {
   public static var storeName: String { "the image store" }
 
   public var serviceHealth: ServiceHealth {
-    ServiceHealth(isServing: frame.isServing, storeFailure: storeFailure, of: Self.storeName)
+    ServiceHealth(isServing: frame.isServing, storeFailure: cleaning.failure, of: Self.storeName)
   }
 
   /// Adds the server's metrics to the backend's page.
@@ -204,9 +204,7 @@ public struct ImageServer: ServerRules {
       "images: a drain ends when nothing is left to wait for")
     guard check.isThorough else { return }
     check.require(
-      downloads.keys.allSatisfy { work[$0] != nil }, "images: a download waits for its own work")
-    check.require(
-      Set(uploads.waiting).union(work.values).isSuperset(of: requests.keys),
+      Set(uploads.waiting).union(work.all.map(\.request)).isSuperset(of: requests.keys),
       "images: a request waits for its own work")
   }
 }
@@ -242,16 +240,7 @@ extension ImageServer: UploadServer {
   package mutating func isWithinRate(_ user: String) -> Bool { rate.spend(user, at: now) == nil }
 
   /// Assigns a token to the work of a request.
-  package mutating func begin(_ id: RequestID) -> StoreToken {
-    let token = nextToken()
-    work[token] = id
-    return token
-  }
-
-  private mutating func nextToken() -> StoreToken {
-    lastToken += 1
-    return StoreToken(lastToken)
-  }
+  package mutating func begin(_ id: RequestID) -> StoreToken { work.ask(Work(request: id)) }
 }
 
 /// The counters of the images since the start.

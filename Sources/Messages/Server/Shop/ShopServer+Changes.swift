@@ -217,15 +217,15 @@ extension ShopServer {
       if outcome.newest?.isPost == true { metrics.repeated += 1 }
       return
     }
-    writeFailure = nil
+    writes.succeed()
     switch outcome {
     case .posted: metrics.accepted += 1
     case .edited:
       metrics.edited += 1
-      forgetLater()
+      writes.planErasures(at: now.advanced(by: policy.forgetDelay))
     case .deleted:
       metrics.deleted += 1
-      forgetLater()
+      writes.planErasures(at: now.advanced(by: policy.forgetDelay))
     case .refused: break
     }
   }

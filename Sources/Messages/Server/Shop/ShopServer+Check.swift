@@ -13,7 +13,6 @@ extension ShopServer {
     check.require(
       !frame.isFinished || (sockets.isEmpty && requests.isEmpty && questions.isEmpty),
       "shop: a drain ends when nothing is left to wait for")
-    alarms.check(&check)
     sockets.check(&check)
     rate.check(&check)
     guard check.isThorough else { return }
@@ -23,9 +22,6 @@ extension ShopServer {
   }
 
   private func checkConnections(_ check: inout InvariantCheck) {
-    check.require(
-      sockets.allSatisfy { id, _ in sockets.wake(id).map { alarms.rings(id, by: $0) } ?? true },
-      "shop: each accepted socket has an alarm")
     check.require(
       sockets.allSatisfy { id, socket in
         guard socket.isLive else { return true }
@@ -66,7 +62,7 @@ extension ShopServer {
           && room.recent.count <= (room.backlogs.isEmpty ? 0 : policy.backlogLimit)
       }, "shop: what a room keeps is bounded")
     guard !frame.isFinished else { return }
-    let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
+    let pending = questions.all.reduce(into: [ShopID: Int]()) { pending, question in
       switch question {
       case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
       case .heads, .tail, .shop, .all, .page, .backlog, .newestSince, .forget: break
@@ -79,7 +75,7 @@ extension ShopServer {
 
   private func checkRequests(_ check: inout InvariantCheck) {
     var waiting = Set(rooms.values.flatMap { $0.changes.map(\.request) })
-    for question in questions.values {
+    for question in questions.all {
       switch question {
       case .append(_, let id), .shop(let id, _), .all(let id), .page(let id, _, _),
         .newestSince(let id, _, _):
@@ -89,8 +85,5 @@ extension ShopServer {
     }
     check.require(
       waiting.isSuperset(of: requests.keys), "shop: a request waits for the store or its turn")
-    check.require(
-      questions.keys.allSatisfy { $0.number <= lastToken },
-      "shop: each question to the store was numbered")
   }
 }

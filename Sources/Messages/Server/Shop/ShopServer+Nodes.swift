@@ -11,16 +11,13 @@ extension ShopServer {
     case .connected: checks.connected(true, at: now)
     case .interrupted: checks.connected(false, at: now)
     case .cutOff:
-      guard hasLease else { return }
-      hasLease = false
-      leavesAt = now.advanced(by: policy.cutOffGrace)
+      guard lease.end(leavingAt: now.advanced(by: policy.cutOffGrace)) else { return }
       for id in sockets.connections(where: \.isWaiting) {
         forget(id)
         refuse(id, cutOff)
       }
     case .admitted:
-      guard !hasLease else { return }
-      (hasLease, leavesAt) = (true, nil)
+      guard lease.take() else { return }
       // Events of the meantime may not have been reported.
       checks.plan(at: now)
     }
@@ -148,7 +145,7 @@ extension ShopServer {
 
   /// The time of the next comparison of heads; `nil` if none is needed.
   var checkDeadline: Instant? {
-    policy.sharesLog && hasLease && !sockets.isEmpty ? checks.deadline : nil
+    policy.sharesLog && lease.isHeld && !sockets.isEmpty ? checks.deadline : nil
   }
 
   /// Compares the heads of all rooms with listeners with the log, if that is due.
@@ -167,8 +164,7 @@ extension ShopServer {
 
   /// Closes all sockets once the node has had no lease for a while. Most failovers are shorter.
   mutating func leaveIfCutOff() {
-    guard let time = leavesAt, time <= now else { return }
-    leavesAt = nil
+    guard lease.leave(at: now) else { return }
     for id in sockets.connections(where: \.isOpen) { close(id, .cutOff) }
   }
 }

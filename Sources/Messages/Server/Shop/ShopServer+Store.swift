@@ -6,13 +6,11 @@ import HoldfastServerParts
 extension ShopServer {
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
     // An unknown token belongs to a late or duplicate result, for which no request waits.
-    guard let question = questions.removeValue(forKey: token) else { return }
+    guard let question = questions.take(token) else { return }
     guard !take(said, for: question, token) else { return }
     if case (.append, .failed(let failure)) = (question, said) {
-      (writeFailure, lastBeforeFailure) = (failure, lastToken)
-      // The removal of texts checks whether the store can be written again.
       let due = now.advanced(by: policy.forgetRetry)
-      erase(.texts) { $0.plan(at: due) }
+      writes.fail(failure, after: questions.newest, checkAt: due)
     }
     // A result of the wrong kind shows that the store is faulty, so it counts as a failure.
     metrics.storeFailures += 1
@@ -40,11 +38,7 @@ extension ShopServer {
       found(shop, lookup, for: id)
     case .forget(let trace):
       guard case .forgotten = said else { return false }
-      erase(trace) { $0.succeed() }
-      guard trace == .texts, token.number > lastBeforeFailure else { break }
-      // The check does not read all of the log.
-      if case .corrupt? = writeFailure { break }
-      writeFailure = nil
+      writes.erased(trace, token)
     case .all, .page, .newestSince, .backlog, .tail:
       guard case .page(let page, let total) = said else { return false }
       take(page, total: total, for: question)
@@ -90,34 +84,15 @@ extension ShopServer {
     case .heads: checks.end()
     case .forget(let trace):
       let first = min(policy.forgetDelay, policy.forgetRetry)
-      let (now, most) = (self.now, policy.forgetRetryLimit)
-      erase(trace) { $0.fail(at: now, first: first, most: most) }
-    }
-  }
-
-  private mutating func erase(_ trace: MessageTrace, _ body: (inout Erasure) -> Void) {
-    for index in erasures.indices where erasures[index].trace == trace {
-      body(&erasures[index].erasure)
+      writes.failedToErase(trace, at: now, first: first, most: policy.forgetRetryLimit)
     }
   }
 
   /// Removes the traces of edited and deleted messages from the files as far as that is due.
   mutating func forgetTraces() {
-    for index in erasures.indices where erasures[index].erasure.begin(at: now) {
-      let trace = erasures[index].trace
+    for trace in writes.beginErasures(at: now) {
       emit(.forget(ask(.forget(trace)), trace))
     }
-  }
-
-  /// Sets the time at which the traces that a change left are removed.
-  mutating func forgetLater() {
-    let due = now.advanced(by: policy.forgetDelay)
-    for index in erasures.indices { erasures[index].erasure.plan(at: due) }
-  }
-
-  /// Drops the removals that are planned or under way.
-  mutating func stopErasures() {
-    for index in erasures.indices { erasures[index].erasure.stop() }
   }
 }
 

@@ -48,7 +48,6 @@ extension ShopServer {
   ) {
     guard let shop = sockets.accept(id, at: now) else { return }
     rooms[shop]?.subscribe(id, events: events)
-    arm(id)
     metrics.acceptedUpgrades += 1
     switch policy.dialect {
     case .positions: emit(.accept(id, head: head, after: after, events: events))
@@ -87,14 +86,13 @@ extension ShopServer {
       emit(.ping(id))
     case .early: break
     }
-    arm(id)
+    sockets.arm(id)
   }
 
   /// Sends a close frame. Nothing more is sent on the socket, and it no longer counts for its user.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard sockets.close(id, at: now), let socket = sockets[id] else { return }
     rooms[socket.membership.shop]?.leave(id)
-    arm(id)
     metrics.closed(code: closure.code)
     emit(.close(id, closure))
   }
@@ -106,12 +104,7 @@ extension ShopServer {
 
   mutating func forget(_ id: ConnectionID) {
     guard let socket = sockets.remove(id) else { return }
-    alarms.clear(id)
     if socket.isLive { rooms[socket.membership.shop]?.leave(id) }
-  }
-
-  private mutating func arm(_ id: ConnectionID) {
-    if let instant = sockets.wake(id) { alarms.set(id, at: instant) }
   }
 
   mutating func remove(_ membership: Membership) {

@@ -22,22 +22,12 @@ public struct ShopServer: ServerRules {
   var rooms: [ShopID: ShopRoom] = [:]
   var removed: Set<Membership> = []
   var requests: [RequestID: Pending] = [:]
-  var questions: [StoreToken: Question] = [:]
-  var lastToken: UInt64 = 0
-  var alarms = AlarmQueue<ConnectionID>()
+  var questions = StoreQuestions<Question>()
   var rate: TokenBuckets
-  /// The reason why the last change was not stored, or `nil` if it was stored.
-  var writeFailure: StoreFailure?
-  /// The last question before `writeFailure`. The store may have answered those up to it earlier.
-  var lastBeforeFailure: UInt64 = 0
-  /// The removals of the traces of edited and deleted messages. They do not wait for each other.
-  var erasures = MessageTrace.allCases.map { (trace: $0, erasure: Erasure()) }
+  var writes = ShopWrites()
   var metrics = ShopMetrics()
   var checks: HeadChecks
-  /// Whether the node may use its database.
-  var hasLease = true
-  /// The time at which a node without a lease closes its sockets.
-  var leavesAt: Instant?
+  var lease = ShopLease()
 
   /// A request that has not been answered yet.
   struct Pending: Sendable {
@@ -148,9 +138,7 @@ public struct ShopServer: ServerRules {
   /// Handles the pings, silent sockets, expiries, drain steps and removals of texts that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
-    while let id = alarms.take(dueAt: now) {
-      wake(id)
-    }
+    while let id = sockets.takeAlarm(dueAt: now) { wake(id) }
     forgetTraces()
     checkHeads()
     leaveIfCutOff()
@@ -161,8 +149,7 @@ public struct ShopServer: ServerRules {
 
   /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
-    (erasures.map(\.erasure.deadline)
-      + [alarms.first, frame.mode.deadline, checkDeadline, leavesAt])
+    [writes.deadline, sockets.deadline, frame.mode.deadline, checkDeadline, lease.deadline]
       .compactMap(\.self).min()
   }
 
@@ -172,12 +159,7 @@ public struct ShopServer: ServerRules {
     frame.emit(effect)
   }
 
-  mutating func ask(_ question: Question) -> StoreToken {
-    lastToken += 1
-    let token = StoreToken(lastToken)
-    questions[token] = question
-    return token
-  }
+  mutating func ask(_ question: Question) -> StoreToken { questions.ask(question) }
 }
 
 extension ShopServer {
@@ -410,7 +392,7 @@ extension ShopServer {
   mutating func countDeparture() {
     if !frame.isServing {
       metrics.refusals.add(.draining)
-    } else if !hasLease {
+    } else if !lease.isHeld {
       metrics.refusals.add(.noLease)
     }
   }
@@ -425,17 +407,17 @@ extension ShopServer {
 
   /// The response to every request during a drain or without a lease, or `nil` otherwise.
   var goingAway: Answer? {
-    guard !frame.isServing else { return hasLease ? nil : cutOff }
+    guard !frame.isServing else { return lease.isHeld ? nil : cutOff }
     return .error(503, "draining", retryAfter: frame.mode.window ?? policy.busyRetry)
   }
 
   /// The health of the service: whether it accepts work, and whether the last message was stored.
   public var serviceHealth: ServiceHealth {
-    if frame.isServing, !hasLease {
+    if frame.isServing, !lease.isHeld {
       return .failing(reason: "this node has no lease from its database")
     }
     return ServiceHealth(
-      isServing: frame.isServing, storeFailure: writeFailure, of: Self.storeName)
+      isServing: frame.isServing, storeFailure: writes.failure, of: Self.storeName)
   }
 
   private var streamHealth: ShopStreamHealth {
@@ -533,8 +515,8 @@ extension ShopServer {
     let late = Answer.error(503, "the server stopped", retryAfter: policy.busyRetry)
     for id in requests.keys.sorted() { answer(id, late) }
     for id in sockets.connections { drop(id) }
-    questions = [:]
-    stopErasures()
+    questions.removeAll()
+    writes.stopErasures()
   }
 
   /// Ends the drain once no connections, requests or store requests are left.
@@ -542,6 +524,6 @@ extension ShopServer {
     guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)
     // The traces are also removed when the store is closed.
-    if frame.isFinished { stopErasures() }
+    if frame.isFinished { writes.stopErasures() }
   }
 }

@@ -15,12 +15,11 @@ struct SessionWrites: Sendable {
     case delayed(SessionChange)
   }
 
-  private var waits: [StoreToken: [Wait]] = [:]
+  private var waits = StoreQuestions<[Wait]>()
   /// The prompts for which a write failed. They are stored again until a write succeeds.
   private(set) var pending: Set<SessionPromptID> = []
   /// The changes that may wait. They are stored with the next write.
   private(set) var delayed: [SessionChange] = []
-  private var lastToken: UInt64 = 0
   /// The reason why the last write failed, or `nil` if it succeeded.
   private(set) var failure: StoreFailure?
 
@@ -41,10 +40,7 @@ struct SessionWrites: Sendable {
     let again = delayed.map(Wait.delayed)
     delayed = []
     guard !all.isEmpty else { return nil }
-    lastToken += 1
-    let token = StoreToken(lastToken)
-    waits[token] = again + next
-    return (token, all)
+    return (waits.ask(again + next), all)
   }
 
   /// Adds a change that is stored with the next write.
@@ -52,7 +48,7 @@ struct SessionWrites: Sendable {
 
   /// Handles the result of a write. Returns the next actions, or `nil` for an unknown token.
   mutating func finish(_ token: StoreToken, _ failure: StoreFailure?) -> [Wait]? {
-    guard let written = waits.removeValue(forKey: token) else { return nil }
+    guard let written = waits.take(token) else { return nil }
     self.failure = failure
     return written
   }
@@ -67,5 +63,8 @@ struct SessionWrites: Sendable {
   }
 
   /// Drops all changes that are not stored.
-  mutating func giveUp() { (waits, pending, delayed) = ([:], [], []) }
+  mutating func giveUp() {
+    waits.removeAll()
+    (pending, delayed) = ([], [])
+  }
 }

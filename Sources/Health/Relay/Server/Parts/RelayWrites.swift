@@ -26,7 +26,7 @@ package struct RelayWrites: Sendable {
   }
 
   private let bound: Int
-  private var writes: [StoreToken: Write] = [:]
+  private var writes = StoreQuestions<Write>()
   /// The removals that failed. They are retried until they are durable.
   ///
   /// Each of them removes a stored item, so the bounds of stored data also bound this list.
@@ -36,7 +36,6 @@ package struct RelayWrites: Sendable {
   /// Without a retry, their stored state would show an earlier departure after a restart, and they
   /// would lose their pairings.
   private var pendingPhones: Set<PhoneID> = []
-  private var lastToken: UInt64 = 0
   /// The reason why the last write failed, or `nil` if it succeeded.
   private(set) var failure: StoreFailure?
 
@@ -57,17 +56,17 @@ package struct RelayWrites: Sendable {
 
   /// Returns whether a new phone is being stored.
   func storesPhone(_ id: PhoneID) -> Bool {
-    writes.values.contains { if case .phone(id) = $0.next { true } else { false } }
+    writes.all.contains { if case .phone(id) = $0.next { true } else { false } }
   }
 
   /// Returns whether the push address of a phone is being stored.
   func storesPush(of id: PhoneID) -> Bool {
-    writes.values.contains { if case .push(_, id) = $0.next { true } else { false } }
+    writes.all.contains { if case .push(_, id) = $0.next { true } else { false } }
   }
 
   /// Returns the login times of the accesses to a phone that are being stored.
   func logins(at phone: PhoneID) -> [Timestamp] {
-    writes.values.compactMap { write in
+    writes.all.compactMap { write in
       guard case .access(_, let access, _) = write.next, access.phone == phone else { return nil }
       return access.since
     }
@@ -75,10 +74,7 @@ package struct RelayWrites: Sendable {
 
   /// Assigns a token to changes that are being stored.
   package mutating func begin(_ changes: [RelayChange], then next: Next) -> StoreToken {
-    lastToken += 1
-    let token = StoreToken(lastToken)
-    writes[token] = Write(changes: changes, next: next)
-    return token
+    writes.ask(Write(changes: changes, next: next))
   }
 
   /// Handles the result of a write. Returns the next action, or `nil` for an unknown token.
@@ -86,7 +82,7 @@ package struct RelayWrites: Sendable {
   /// Failed removals and failed writes of phones are retried later. A retry writes the phone's
   /// state at that time.
   package mutating func end(_ token: StoreToken, failure: StoreFailure?) -> Next? {
-    guard let write = writes.removeValue(forKey: token) else { return nil }
+    guard let write = writes.take(token) else { return nil }
     self.failure = failure
     if failure != nil {
       for change in write.changes {
@@ -109,13 +105,12 @@ package struct RelayWrites: Sendable {
 
   /// Drops all writes. Returns the pulls that waited for them, in order.
   mutating func giveUp() -> [RequestID] {
-    let pulls = writes.sorted { $0.key < $1.key }.compactMap { _, write in
+    (pendingEnds, pendingPhones) = ([], [])
+    return writes.removeAll().compactMap { write in
       switch write.next {
       case .push(let request, _), .synced(let request, _): request
       case .nothing, .phone, .access, .renewal, .logout: nil
       }
     }
-    (writes, pendingEnds, pendingPhones) = ([:], [], [])
-    return pulls
   }
 }

@@ -52,6 +52,7 @@ struct ShopSockets: Sendable {
   private var all: [ConnectionID: ShopSocket] = [:]
   /// The number of waiting and open sockets of each user.
   private var users: [String: Int] = [:]
+  private var alarms = AlarmQueue<ConnectionID>()
 
   init(_ timing: SocketLife.Timing) {
     self.timing = timing
@@ -78,9 +79,16 @@ struct ShopSockets: Sendable {
   /// The number of waiting and open sockets of the user that has most.
   var mostOfUser: Int { users.values.max() ?? 0 }
 
-  /// Returns the next instant at which the alarm of a socket must fire, or `nil` if the socket
-  /// waits.
-  func wake(_ id: ConnectionID) -> Instant? { all[id]?.wake(timing) }
+  /// The time of the first alarm, or `nil` if no socket was accepted.
+  var deadline: Instant? { alarms.first }
+
+  /// Returns a connection whose alarm is due, and clears the alarm.
+  mutating func takeAlarm(dueAt now: Instant) -> ConnectionID? { alarms.take(dueAt: now) }
+
+  /// Sets the alarm of an accepted socket to the next time at which something is due.
+  mutating func arm(_ id: ConnectionID) {
+    if let instant = all[id]?.wake(timing) { alarms.set(id, at: instant) }
+  }
 
   /// Adds a socket that waits for the head of its shop.
   mutating func add(_ id: ConnectionID, of membership: Membership, until expiresAt: Instant) {
@@ -91,6 +99,7 @@ struct ShopSockets: Sendable {
   /// Opens a waiting socket and returns its shop.
   mutating func accept(_ id: ConnectionID, at now: Instant) -> ShopID? {
     all[id]?.phase = .accepted(SocketLife(at: now, timing))
+    arm(id)
     return all[id]?.membership.shop
   }
 
@@ -110,12 +119,14 @@ struct ShopSockets: Sendable {
     let timing = timing
     guard change(id, { $0.close(at: now, timing) }) == true else { return false }
     free(all[id]?.membership.user)
+    arm(id)
     return true
   }
 
   /// Removes a socket and returns it.
   mutating func remove(_ id: ConnectionID) -> ShopSocket? {
     guard let socket = all.removeValue(forKey: id) else { return nil }
+    alarms.clear(id)
     if socket.isLive { free(socket.membership.user) }
     return socket
   }
@@ -141,7 +152,12 @@ extension ShopSockets: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
       users.count <= all.count, "shop sockets: users are counted only while they have sockets")
+    alarms.check(&check)
     guard check.isThorough else { return }
+    check.require(
+      all.allSatisfy { id, socket in
+        socket.wake(timing).map { alarms.rings(id, by: $0) } ?? true
+      }, "shop sockets: each accepted socket has an alarm")
     let counts = all.values.filter(\.isLive).reduce(into: [String: Int]()) {
       $0[$1.membership.user, default: 0] += 1
     }

@@ -51,7 +51,7 @@ RULES = {
     "scripts/nightly": "",
     "scripts/mutants": "SystemTests=MutantsTests",
     "scripts/mutation/*": "SystemTests=MutantsTests",
-    "scripts/mutex-for-tsan.c": "make:sanitize",
+    "scripts/preload-for-tsan.c": "make:sanitize",
     "scripts/peer-runs": "peers:session_cases",
     # Each peer needs what it installs.
     "scripts/peers": "peers:session_cases",

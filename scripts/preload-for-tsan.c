@@ -1,12 +1,18 @@
-// Annotates the slow path of Swift's `Mutex` on Linux, which the thread sanitizer cannot see.
+// Makes up for what the thread sanitizer does not see on Linux. In a process without it, the wrapped
+// functions behave as before.
 //
-// The fast path is an atomic that is compiled into each client, so the sanitizer instruments it.
-// Under contention the lock is taken inside libswiftSynchronization, which is not instrumented, and
-// the data that the mutex guards then appears unguarded. This library, when preloaded, wraps those
-// two functions. In a process without the sanitizer it does nothing.
+// Swift's `Mutex`: the fast path is an atomic that is compiled into each client, so the sanitizer
+// instruments it. Under contention the lock is taken inside libswiftSynchronization, which is not
+// instrumented, and the data that the mutex guards then appears unguarded.
+//
+// `sigsuspend`, in which libdispatch parks the main thread: the sanitizer runs the handler of a signal
+// when its thread calls a function that it intercepts, and this one it does not. A signal that came
+// to the main thread was never handled.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 
 #define SWIFT __attribute__((swiftcall))
@@ -32,3 +38,5 @@ SWIFT void unlock(SELF) {
   if (__tsan_release) __tsan_release(self);
   next(self);
 }
+
+int sigsuspend(const sigset_t *mask) { return ppoll(NULL, 0, NULL, mask); }

@@ -107,17 +107,8 @@ extension ShopServer {
     if socket.isLive { rooms[socket.membership.shop]?.leave(id) }
   }
 
-  mutating func remove(_ membership: Membership) {
-    removed.insert(membership)
-    cut([membership])
-  }
-
-  mutating func replaceRemovals(with memberships: [Membership]) {
-    removed = Set(memberships)
-    cut(removed)
-  }
-
-  private mutating func cut(_ cut: Set<Membership>) {
+  /// Closes the sockets of users who were removed from their shops.
+  mutating func cut(_ cut: Set<Membership>) {
     for id in sockets.connections(where: { cut.contains($0.membership) }) {
       guard sockets[id]?.isWaiting == true else {
         close(id, .removed)

@@ -20,8 +20,8 @@ public struct ShopServer: ServerRules {
   var frame: ServerFrame<Effect>
   var sockets: ShopSockets
   var rooms: [ShopID: ShopRoom] = [:]
-  var removed: Set<Membership> = []
-  var requests: [RequestID: Pending] = [:]
+  private(set) var removed: Set<Membership> = []
+  private(set) var requests: [RequestID: Pending] = [:]
   var questions = StoreQuestions<Question>()
   var rate: TokenBuckets
   var writes = ShopWrites()
@@ -349,6 +349,16 @@ extension ShopServer {
     }
     metrics.refusals.add(.forbidden)
     return .refused(.notAMember)
+  }
+
+  private mutating func remove(_ membership: Membership) {
+    removed.insert(membership)
+    cut([membership])
+  }
+
+  private mutating func replaceRemovals(with memberships: [Membership]) {
+    removed = Set(memberships)
+    cut(removed)
   }
 
   func isMember(_ claims: Claims, of shop: ShopID) -> Bool {

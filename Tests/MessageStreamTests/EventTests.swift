@@ -163,7 +163,7 @@ struct MissedEventTests {
       // Their posts lie on the first page, and their newest events on the last one.
       for number in 1...20 { world.edit("n\(number)", to: "e\(number)", silently: true) }
       world.log = Log()
-      world.drive { $0.log.fetches.count > pages && $0.model.isStored }
+      world.drive { $0.log.fetches.count > pages && $0.model.isSettled }
       world.kill()
       #expect(world.disk.cursor.base != nil && world.disk.cursor.position != world.shop.head)
       world.relaunch()

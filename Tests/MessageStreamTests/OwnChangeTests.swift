@@ -82,7 +82,7 @@ struct OwnChangeTests {
     world.kill()
     world.pass(.seconds(30))
     world.relaunch()
-    world.drive { $0.disk.outbox == [] && $0.model.isStored }
+    world.drive { $0.disk.outbox == [] && $0.model.isSettled }
     #expect(world.shop.changes == 1 && world.texts.suffix(2) == ["uno", "two"])
     world.delete(second)
     world.drive { $0.shop.changes == 2 }

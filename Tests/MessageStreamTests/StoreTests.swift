@@ -39,7 +39,7 @@ struct StoreTests {
     harness.effects = []
     harness.give(.commitFailed(CommitID(999), .full(detail: "")))
     #expect(harness.effects == [])
-    #expect(harness.model.isStored)
+    #expect(harness.model.isSettled)
   }
 
   @Test func `a store that returns more than requested fills memory only to its limit`() {

@@ -315,5 +315,5 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Stores all accepted commands, closes the socket with 1000 and ends the sequence.
   ///
   /// The call runs to completion even if the calling task is cancelled.
-  public func close() async { await runtime.close(.close, until: \.isStored) }
+  public func close() async { await runtime.close(.close, until: \.isSettled) }
 }

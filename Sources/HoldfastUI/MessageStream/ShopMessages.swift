@@ -280,7 +280,7 @@ public import Observation
     let grant = backgroundTime.begin("storing messages") { expiry.expire() }
     opening.whenOpen { $0.setLifecycle(lifecycle) }
     let storing = Task { [opening] in
-      await opening.lasting()?.waitUntil(\.isStored)
+      await opening.lasting()?.waitUntil(\.isSettled)
       grant?.giveBack()
     }
     expiry.onExpiry { storing.cancel() }

@@ -114,8 +114,8 @@ public struct StreamModel: TimedMachine {
     }
   }
 
-  /// Whether the store has all changes or rejects them.
-  public var isStored: Bool {
+  /// Whether nothing is to be expected from the store: it has all changes, rejects them, or is broken.
+  public var isSettled: Bool {
     switch phase {
     case .open, .closed: commits.isDone || commits.failures > 0
     case .loading, .broken: true

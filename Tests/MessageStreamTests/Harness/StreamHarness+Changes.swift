@@ -57,7 +57,7 @@ extension StreamHarness {
   /// Posts a message of the phone's user and waits until it is stored. Returns its id.
   mutating func post(_ text: String) -> MessageID {
     send(text)
-    drive { $0.texts.contains(text) && $0.model.isStored }
+    drive { $0.texts.contains(text) && $0.model.isSettled }
     pass(.seconds(1))
     return shop.log.last { $0.text == text }?.id ?? UUID128(high: 0, low: 0)
   }

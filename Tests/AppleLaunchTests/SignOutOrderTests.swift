@@ -70,7 +70,7 @@ struct SignOutOrderTests {
     case .open:
       _ = links.healthSync()
       _ = links.bottle()
-      links.shop(try #require(ShopID("bakery"))).enqueue("two rye")
+      links.shop(try #require(ShopID("bakery"))).enqueue(MessageContent("two rye"))
     case .token: application.deliverToken(.success(Data([1])))
     case .kill:
       try await end(begun, on: phone)

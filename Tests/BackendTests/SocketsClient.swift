@@ -146,6 +146,18 @@ final class SocketsClient {
     return count > 0
   }
 
+  /// Reads the bytes that have arrived, and returns their number.
+  func readAvailable() throws -> Int {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    var total = 0
+    while true {
+      let count = unsafe recv(descriptor, &chunk, chunk.count, Int32(MSG_DONTWAIT))
+      if count < 0, errno == EAGAIN { return total }
+      guard count > 0 else { throw Failure(call: "recv", errno: errno) }
+      total += count
+    }
+  }
+
   private func need(_ count: Int) throws {
     while buffer.count < count {
       guard try fill() else { throw Failure(call: "recv", errno: 0) }

@@ -33,6 +33,9 @@ extension SocketHub {
     guard let connection = connection(id) else { return }
     if readiness.isBroken, !readiness.isReadable {
       if park(connection) { return }
+      // The poller was not asked for bytes, and the connection may have some.
+      let wasUnread = connection.wanted.contains(.read) && !connection.watched.contains(.read)
+      if wasUnread { return touch(connection) }
       return destroy(connection, as: .reset(detail: "hung up"))
     }
     // Only an exchange that waits for its response watches for this, and it reads nothing in that
